@@ -1,0 +1,1 @@
+//! Composition: builds store, engine, executor and registries from configuration.

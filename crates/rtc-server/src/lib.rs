@@ -1,0 +1,1 @@
+//! The headless shell: the binary rtc-headless.

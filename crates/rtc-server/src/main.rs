@@ -1,0 +1,2 @@
+//! The binary `rtc-headless`.
+fn main() {}

@@ -1,0 +1,86 @@
+//! What a call has around it.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rtc_types::{RtcId, SessionId};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{Access, ToolError};
+
+/// What a call has around it. Cheap to clone.
+#[derive(Clone)]
+pub struct CallContext {
+    /// Whose call it is.
+    pub session: SessionId,
+    /// The call.
+    pub rtc: RtcId,
+    /// Which start of it this is, from 1; 0 for a preview.
+    pub attempt: u32,
+    /// Fires when the call is to end. A tool that `supports_cancel` ends within 50 ms.
+    pub cancel: CancellationToken,
+    /// The permission of each path that is really opened.
+    pub permit: Arc<dyn Permit>,
+    /// What the session knows of files.
+    pub seen: Arc<dyn Seen>,
+    /// Where displaced content goes.
+    pub pre_images: Arc<dyn PreImageSink>,
+    /// Anything else, by its type; the project folder for example.
+    pub extensions: Extensions,
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext")
+            .field("session", &self.session)
+            .field("rtc", &self.rtc)
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Decides on every path that a running call really opens. In the middle of a run nothing asks: what would need a Yes
+/// is refused.
+pub trait Permit: Send + Sync {
+    /// `Err` says why not; a walk skips and counts it, anything else fails.
+    fn check(&self, access: Access, path: &str) -> Result<(), ToolError>;
+}
+
+/// What a session knows of the files of its project; the stale guard stands on it. What is noted is stored together
+/// with the call's result, so that it is known after a restart, and only if the call got a result.
+#[async_trait]
+pub trait Seen: Send + Sync {
+    /// What was noted last for this path, in the noting tool's own form.
+    async fn get(&self, path: &str) -> Result<Option<Value>, ToolError>;
+
+    /// Notes what the call now knows of this path; `Null` forgets it.
+    fn note(&self, path: &str, known: Value);
+}
+
+/// Keeps what a call displaces, so that it can be undone.
+pub trait PreImageSink: Send + Sync {
+    /// Makes `content` durable under the call's id; `about` says what it is. Blocks; called before the effect.
+    fn keep(&self, rtc: RtcId, path: &str, about: Value, content: &[u8]) -> Result<(), ToolError>;
+}
+
+/// Values by type.
+#[derive(Clone, Default)]
+pub struct Extensions(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl Extensions {
+    /// With this value, in place of an earlier one of its type.
+    #[must_use]
+    pub fn with<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
+        self.0.insert(TypeId::of::<T>(), value);
+        self
+    }
+
+    /// The value of this type.
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.0.get(&TypeId::of::<T>()).cloned()?.downcast().ok()
+    }
+}

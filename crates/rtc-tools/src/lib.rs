@@ -1,0 +1,1 @@
+//! The built-in device tools over a project folder.

@@ -1,0 +1,35 @@
+//! Ids, entities (they are the wire shape), enums, state machines as pure functions, error codes and the clock trait.
+//!
+//! Nothing here does I/O, asks for the time or for randomness: both arrive in a [`Stamp`].
+
+mod clock;
+mod codes;
+mod content;
+mod ids;
+mod message;
+mod permission;
+mod project;
+mod rtc;
+mod session;
+mod turn;
+mod update;
+
+pub use clock::{Clock, Mint, Stamp};
+pub use codes::Code;
+pub use content::{Answer, Content, ContentData, ErrorCategory, ErrorContent, ToolCall};
+pub use ids::{
+    ClientId, DeviceId, IdError, MessageId, ProjectId, RtcId, RuleId, SessionId, ToolCallId, TurnId,
+    UpdateId, UserId,
+};
+pub use message::{CreatorKind, Message, MessageRole, StreamingStatus};
+pub use permission::{
+    Approval, ApprovalDecision, ApprovalState, Mode, Preview, PreviewKind, Rule, RuleEffect, RuleScope,
+};
+pub use project::Project;
+pub use rtc::{Effect, OutcomeKnown, Rtc, RtcStatus};
+pub use session::{OwnerKind, Session, SessionStatus, TodoItem, TodoStatus};
+pub use turn::{Turn, TurnStatus};
+pub use update::{Update, UpdateAction, UpdateEntity, UpdateItem};
+
+/// A moment on the wall clock; RFC 3339 on the wire.
+pub type Timestamp = jiff::Timestamp;

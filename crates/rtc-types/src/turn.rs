@@ -1,0 +1,91 @@
+//! Turns.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ClientId, SessionId, Timestamp, TurnId};
+
+/// One request of the user and what is done for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Its id.
+    pub id: TurnId,
+    /// Makes its creation idempotent.
+    pub client_id: ClientId,
+    /// Its session.
+    pub session_id: SessionId,
+    /// Its state.
+    pub status: TurnStatus,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it first ran.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub completed_at: Option<Timestamp>,
+    /// Why it failed.
+    pub error_message: Option<String>,
+}
+
+/// State of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnStatus {
+    /// Made, not begun.
+    Pending,
+    /// The model is asked.
+    Running,
+    /// Done.
+    Completed,
+    /// Ended by an error.
+    Failed,
+    /// Stopped by the user.
+    Cancelled,
+    /// Waits for calls.
+    Interrupted,
+    /// Its message was taken over by another turn.
+    Merged,
+}
+
+impl TurnStatus {
+    /// Every state.
+    pub const ALL: &[TurnStatus] = &[
+        TurnStatus::Pending,
+        TurnStatus::Running,
+        TurnStatus::Completed,
+        TurnStatus::Failed,
+        TurnStatus::Cancelled,
+        TurnStatus::Interrupted,
+        TurnStatus::Merged,
+    ];
+
+    /// Whether it never changes again.
+    pub const fn is_terminal(self) -> bool {
+        match self {
+            Self::Pending | Self::Running | Self::Interrupted => false,
+            Self::Completed | Self::Failed | Self::Cancelled | Self::Merged => true,
+        }
+    }
+
+    /// Whether a turn in this state may go to `next`.
+    pub const fn may_become(self, next: Self) -> bool {
+        match (self, next) {
+            (Self::Pending, Self::Running | Self::Merged | Self::Failed | Self::Cancelled) => true,
+            (Self::Running, Self::Interrupted | Self::Completed | Self::Failed | Self::Cancelled) => true,
+            (Self::Interrupted, Self::Running | Self::Cancelled | Self::Failed) => true,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_turn_never_changes_and_every_other_can_end() {
+        for &from in TurnStatus::ALL {
+            let ways = TurnStatus::ALL.iter().filter(|&&to| from.may_become(to)).count();
+            assert_eq!(ways == 0, from.is_terminal(), "{from:?}");
+            assert!(!from.may_become(from), "{from:?}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""The paint shop: palette, orders and server."""

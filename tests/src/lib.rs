@@ -1,0 +1,1 @@
+//! Whole-system tests live in the integration targets of this package.
