@@ -1,0 +1,90 @@
+//! A throw-away folder, and an exact copy of a project in it.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// How many names are tried for the folder before giving up.
+const MAX_NAMES: u32 = 1_000;
+
+/// A fresh folder of our own that is removed at the end.
+pub(super) struct Scratch {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Scratch {
+    /// Makes it in the system's folder for temporary files, readable by this user only.
+    pub(super) fn create() -> Result<Scratch> {
+        // On some systems that folder is a link, which a tool that refuses links would stumble over.
+        let parent = std::env::temp_dir()
+            .canonicalize()
+            .context("no folder for temporary files")?;
+        for number in 0..MAX_NAMES {
+            let path = parent.join(format!("rtc-desktop-demo-{}-{number}", std::process::id()));
+            let mut builder = fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            match builder.create(&path) {
+                Ok(()) => return Ok(Scratch { path, keep: false }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error).with_context(|| format!("cannot create {}", path.display())),
+            }
+        }
+        bail!("no free name in {}", parent.display())
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the folder where it is at the end.
+    pub(super) fn keep(&mut self) {
+        self.keep = true;
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.keep
+            && let Err(error) = fs::remove_dir_all(&self.path)
+        {
+            eprintln!("cannot remove {}: {error}", self.path.display());
+        }
+    }
+}
+
+/// Copies a folder with its bytes and modes; links stay links. `to` must not exist.
+pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir(to).with_context(|| format!("cannot create {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            copy_tree(&source, &target)?;
+        } else if kind.is_symlink() {
+            copy_link(&source, &target)
+                .with_context(|| format!("cannot make the link {}", target.display()))?;
+        } else {
+            fs::copy(&source, &target).with_context(|| format!("cannot copy {}", source.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn copy_link(source: &Path, target: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(fs::read_link(source)?, target)
+}
+
+#[cfg(windows)]
+fn copy_link(source: &Path, target: &Path) -> std::io::Result<()> {
+    let aim = fs::read_link(source)?;
+    match source.is_dir() {
+        true => std::os::windows::fs::symlink_dir(aim, target),
+        false => std::os::windows::fs::symlink_file(aim, target),
+    }
+}

@@ -1,0 +1,98 @@
+//! The project's own commands: setup, demo, test. Run them as `cargo xtask NAME`.
+// This is a build tool: it starts compilers, reads the repository's files and talks to the terminal.
+#![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
+
+mod demo;
+mod setup;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+/// One sub-command: its name, what it does, and the function that gets the arguments after the name.
+struct Task {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> anyhow::Result<ExitCode>,
+}
+
+const TASKS: &[Task] = &[
+    Task {
+        name: "setup",
+        about: "check what a build needs and install what is missing",
+        run: setup::main,
+    },
+    Task {
+        name: "demo",
+        about: "one request in a terminal, on a throw-away sample project",
+        run: demo::main,
+    },
+    Task {
+        name: "test",
+        about: "everything that has to hold: format, layers, rules, lints, tests",
+        run: test::main,
+    },
+];
+
+/// The exit code of a command that was called wrongly.
+const WRONG_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = match std::env::args_os().skip(1).map(|a| a.into_string()).collect() {
+        Ok(arguments) => arguments,
+        Err(argument) => {
+            eprintln!("xtask: not valid Unicode: {}", argument.to_string_lossy());
+            return ExitCode::from(WRONG_USAGE);
+        }
+    };
+    let Some((name, rest)) = arguments.split_first() else {
+        eprint!("{}", overview());
+        return ExitCode::from(WRONG_USAGE);
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        print!("{}", overview());
+        return ExitCode::SUCCESS;
+    }
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprint!("xtask: there is no command `{name}`\n\n{}", overview());
+        return ExitCode::from(WRONG_USAGE);
+    };
+    match (task.run)(rest) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask {}: {error:#}", task.name);
+            let wrong_usage = error.downcast_ref::<shell::WrongUsage>().is_some();
+            if wrong_usage {
+                ExitCode::from(WRONG_USAGE)
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+/// What `cargo xtask` says about itself.
+fn overview() -> String {
+    let width = TASKS.iter().map(|task| task.name.len()).max().unwrap_or_default();
+    let mut text = String::from("usage: cargo xtask COMMAND\n\n");
+    for task in TASKS {
+        text.push_str(&format!("  {:width$}  {}\n", task.name, task.about));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overview_names_every_task() {
+        insta::assert_snapshot!(overview(), @r"
+        usage: cargo xtask COMMAND
+
+          setup  check what a build needs and install what is missing
+          demo   one request in a terminal, on a throw-away sample project
+          test   everything that has to hold: format, layers, rules, lints, tests
+        ");
+    }
+}

@@ -1,0 +1,192 @@
+//! `setup`: what a build and its tests need. Quick when nothing is missing.
+
+use std::io::{IsTerminal, stdin};
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{self, WrongUsage};
+
+/// A program that the build or a test runs.
+struct Need {
+    program: &'static str,
+    /// The Debian and Ubuntu package that brings it.
+    package: &'static str,
+    why: &'static str,
+}
+
+#[cfg(unix)]
+const COMPILER: &[Need] = &[Need {
+    program: "cc",
+    package: "build-essential",
+    why: "links programs and builds C code of dependencies",
+}];
+#[cfg(not(unix))]
+const COMPILER: &[Need] = &[];
+
+const GIT: &[Need] = &[Need {
+    program: "git",
+    package: "git",
+    why: "lists the files to check and shows differences",
+}];
+
+#[cfg(target_os = "linux")]
+const TRACER: &[Need] = &[Need {
+    program: "strace",
+    package: "strace",
+    why: "a test counts the flushes to the device with it",
+}];
+#[cfg(not(target_os = "linux"))]
+const TRACER: &[Need] = &[];
+
+/// The oldest Rust that builds the workspace, from its `rust-version`.
+const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
+
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
+    if let Some(argument) = arguments.first() {
+        return Err(WrongUsage(format!("unexpected `{argument}`\nusage: cargo xtask setup")).into());
+    }
+    run(&shell::repository_root()?)?;
+    println!("setup: everything is there");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks everything and installs missing system packages where it can.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    check_rust(root)?;
+    let needs = [COMPILER, GIT, TRACER].into_iter().flatten();
+    let missing: Vec<&Need> = needs
+        .filter(|need| !shell::on_search_path(need.program))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for need in &missing {
+        eprintln!("missing: {} ({})", need.program, need.why);
+    }
+    install(&missing)?;
+    match missing.iter().find(|need| !shell::on_search_path(need.program)) {
+        Some(need) => {
+            bail!(
+                "{} is still missing after the package {} was installed",
+                need.program,
+                need.package
+            )
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_rust(root: &Path) -> Result<()> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let said = shell::stdout_of(Command::new(rustc).arg("--version").current_dir(root))?;
+    let said = String::from_utf8_lossy(&said);
+    let version = said.split_whitespace().nth(1).unwrap_or_default();
+    let found = release(version).with_context(|| format!("cannot read the version in {said:?}"))?;
+    let wanted = release(RUST_VERSION).context("rust-version of the workspace is not a version")?;
+    if found < wanted {
+        bail!("Rust {version} is too old, {RUST_VERSION} or newer is needed: run `rustup update stable`");
+    }
+    for component in ["fmt", "clippy"] {
+        if !shell::succeeds(shell::cargo(root).args([component, "--version"])) {
+            bail!("`cargo {component}` is missing: run `rustup component add rustfmt clippy`");
+        }
+    }
+    Ok(())
+}
+
+/// `1.95` or `1.95.0-nightly` as numbers.
+fn release(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split(['.', '-']);
+    let major = numbers.next()?.parse().ok()?;
+    let minor = numbers.next()?.parse().ok()?;
+    Some((major, minor))
+}
+
+fn install(missing: &[&Need]) -> Result<()> {
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let list = packages.join(" ");
+    if !Path::new("/etc/debian_version").exists() || !shell::on_search_path("apt-get") {
+        let programs: Vec<&str> = missing.iter().map(|need| need.program).collect();
+        bail!(
+            "install {} with this system's package manager (on Debian: {list})",
+            programs.join(", ")
+        );
+    }
+    let prefix = privilege().with_context(|| format!("as root run: apt-get install {list}"))?;
+    eprintln!("installing the system packages {list}");
+    shell::run(apt_get(&prefix).arg("update"))?;
+    shell::run(
+        apt_get(&prefix)
+            .args(["install", "--yes", "--no-install-recommends"])
+            .args(packages),
+    )
+}
+
+/// What stands before a command that has to run as root: nothing, or sudo.
+fn privilege() -> Result<Vec<&'static str>> {
+    let user = shell::stdout_of(Command::new("id").arg("-u"))?;
+    if user.trim_ascii() == b"0" {
+        return Ok(vec![]);
+    }
+    if !shell::on_search_path("sudo") {
+        bail!("installing packages needs root or sudo");
+    }
+    // Without a terminal nobody can type the password: fail instead of waiting for it.
+    Ok(if stdin().is_terminal() {
+        vec!["sudo"]
+    } else {
+        vec!["sudo", "--non-interactive"]
+    })
+}
+
+fn apt_get(prefix: &[&str]) -> Command {
+    let words: Vec<&str> = prefix
+        .iter()
+        .copied()
+        .chain(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"])
+        .collect();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_are_compared_as_numbers() {
+        let table = [
+            ("1.95", Some((1, 95))),
+            ("1.95.0", Some((1, 95))),
+            ("1.100.1", Some((1, 100))),
+            ("1.96.0-nightly", Some((1, 96))),
+            ("2", None),
+            ("new", None),
+        ];
+        for (version, expected) in table {
+            assert_eq!(release(version), expected, "{version}");
+        }
+        assert!(release("1.100.0") > release("1.95.0"));
+        assert!(release(RUST_VERSION).is_some());
+    }
+
+    #[test]
+    fn packages_are_installed_without_questions() {
+        let words = |prefix: &[&str]| {
+            let command = apt_get(prefix);
+            let arguments = command.get_args().map(|a| a.to_string_lossy().into_owned());
+            [command.get_program().to_string_lossy().into_owned()]
+                .into_iter()
+                .chain(arguments)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(&[]), ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        assert_eq!(
+            words(&["sudo"]),
+            ["sudo", "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
+        );
+    }
+}

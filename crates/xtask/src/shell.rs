@@ -1,0 +1,132 @@
+//! Running children, and saying what is run.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The caller's mistake: the process ends with code 2 after this message.
+#[derive(Debug)]
+pub(crate) struct WrongUsage(pub(crate) String);
+
+impl fmt::Display for WrongUsage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUsage {}
+
+/// The root of the repository. Cargo tells where this crate is; a path fixed at build time would be wrong
+/// when several checkouts share one target folder.
+pub(crate) fn repository_root() -> Result<PathBuf> {
+    let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo xtask`")?;
+    let root = Path::new(&crate_folder)
+        .ancestors()
+        .nth(2)
+        .context("the crate is not under crates/")?;
+    Ok(root.to_path_buf())
+}
+
+/// The cargo that runs us, in the repository's root.
+pub(crate) fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+/// Says the command, runs it with our terminal, and gives its status.
+pub(crate) fn status(command: &mut Command) -> Result<ExitStatus> {
+    eprintln!("$ {}", line_of(command));
+    command
+        .status()
+        .with_context(|| format!("cannot run `{}`", line_of(command)))
+}
+
+/// Says the command and runs it with our terminal; anything but success is an error.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let status = status(command)?;
+    if !status.success() {
+        bail!("`{}` failed ({status})", line_of(command));
+    }
+    Ok(())
+}
+
+/// Runs quietly and returns what the command wrote on stdout. Its stderr stays on the terminal.
+pub(crate) fn stdout_of(command: &mut Command) -> Result<Vec<u8>> {
+    let output = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot run `{}`", line_of(command)))?;
+    if !output.status.success() {
+        bail!("`{}` failed ({})", line_of(command), output.status);
+    }
+    Ok(output.stdout)
+}
+
+/// Runs without any output; tells only whether the command exists and succeeds.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    let quiet = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    quiet.status().is_ok_and(|status| status.success())
+}
+
+/// Whether a program of this name is on the search path.
+pub(crate) fn on_search_path(program: &str) -> bool {
+    let file = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(&file).is_file())
+}
+
+/// The command as a person would type it: the program's bare name, arguments quoted where needed.
+fn line_of(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let mut line = program
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    for argument in command.get_args() {
+        let argument = argument.to_string_lossy();
+        let plain = !argument.is_empty()
+            && argument
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_=+./:,@".contains(c));
+        line.push(' ');
+        if plain {
+            line.push_str(&argument);
+        } else {
+            line.push_str(&format!("'{}'", argument.replace('\'', r"'\''")));
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_it_would_be_typed() {
+        let table: &[(&[&str], &str)] = &[
+            (&["fmt", "--all", "--check"], "cargo fmt --all --check"),
+            (&["run", "say it's done", ""], r"cargo run 'say it'\''s done' ''"),
+            (&["-p", "a$b"], "cargo -p 'a$b'"),
+        ];
+        for (arguments, line) in table {
+            assert_eq!(&line_of(Command::new("/opt/bin/cargo").args(*arguments)), line);
+        }
+    }
+
+    #[test]
+    fn missing_and_failing_commands_do_not_succeed() {
+        assert!(!on_search_path("no-program-has-this-name"));
+        assert!(!succeeds(&mut Command::new("no-program-has-this-name")));
+        let error = stdout_of(&mut Command::new("no-program-has-this-name")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot run `no-program-has-this-name`");
+    }
+}
