@@ -1,1 +1,37 @@
 //! Sessions as lanes: turns, the life of a remote tool call, approvals and what the model is sent.
+//!
+//! Every change of a session is a [`Command`] to its lane. [`apply`] decides, purely; the lane commits the step in one
+//! batch and then does what the step says. The same function brings a session back after a crash.
+
+mod apply;
+mod ask;
+mod command;
+mod draft;
+mod engine;
+mod error;
+mod host;
+mod keys;
+mod lane;
+mod own_tools;
+mod prompt;
+mod records;
+mod state;
+mod stored;
+mod user;
+
+pub use apply::apply;
+pub use command::{
+    Command, Done, Effect, Given, NewSession, Outcome, Plan, PlannedCall, Resolution, Send, Step, Write,
+};
+pub use engine::{Engine, LIVE_QUEUE, Live};
+pub use error::Error;
+pub use host::Host;
+pub use keys::Keys;
+pub use own_tools::TodoWrite;
+pub use prompt::request;
+pub use state::{Call, SessionState};
+pub use stored::{
+    Mark, MessagePrivate, ProviderReply, RtcPrivate, SessionPrivate, Stored, StoredMessage, StoredRtc,
+    StoredSession, StoredTurn, TurnContext, TurnPrivate,
+};
+pub use user::{UserCommand, UserState, apply_user};

@@ -1,1 +1,14 @@
 //! Runs a remote tool call by its id: marks, recovery and the permission of each opened path.
+//!
+//! The executor asks its [`Port`] for the first open call of a session, so what was approved is what runs. A call with
+//! an effect is prepared, its mark made durable with the claim, and only then executed; a call that was started before
+//! the process died is looked at by its mark first.
+
+mod call;
+mod executor;
+mod permit;
+mod port;
+mod seen;
+
+pub use executor::{Executor, Folder};
+pub use port::{Claimed, OpenCall, Port, PortError, Started};

@@ -27,9 +27,8 @@ pub struct CallContext {
     pub permit: Arc<dyn Permit>,
     /// What the session knows of files.
     pub seen: Arc<dyn Seen>,
-    /// Where displaced content goes.
-    pub pre_images: Arc<dyn PreImageSink>,
-    /// Anything else, by its type; the project folder for example.
+    /// Anything else, by its type: the project folder (`rtc_fs::Project`) and where displaced content is kept
+    /// (`rtc_fs::PreImageFolder`), for example.
     pub extensions: Extensions,
 }
 
@@ -59,12 +58,6 @@ pub trait Seen: Send + Sync {
 
     /// Notes what the call now knows of this path; `Null` forgets it.
     fn note(&self, path: &str, known: Value);
-}
-
-/// Keeps what a call displaces, so that it can be undone.
-pub trait PreImageSink: Send + Sync {
-    /// Makes `content` durable under the call's id; `about` says what it is. Blocks; called before the effect.
-    fn keep(&self, rtc: RtcId, path: &str, about: Value, content: &[u8]) -> Result<(), ToolError>;
 }
 
 /// Values by type.

@@ -1,0 +1,191 @@
+//! The rules of a session: `apply(state, command) -> step`, pure. No clock, no randomness, no I/O; the driver in
+//! `lane.rs` makes the step durable and does what it says.
+
+mod call;
+mod reply;
+mod stop;
+
+use std::sync::Arc;
+
+use rtc_types::{
+    ClientId, Code, ContentData, MessageRole, OwnerKind, Session, SessionStatus, StreamingStatus, Turn,
+    TurnId, TurnStatus,
+};
+
+use crate::Error;
+use crate::command::{Command, Done, Effect, Given, NewSession, Send, Step, Write};
+use crate::draft::{Draft, NewMessage};
+use crate::state::SessionState;
+use crate::stored::{MessagePrivate, SessionPrivate, StoredSession, StoredTurn, TurnContext, TurnPrivate};
+
+/// How much of the first message a session's title shows, in characters.
+const TITLE: usize = 50;
+
+/// Applies a command to the state of a session. An error changes nothing.
+pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<Step, Error> {
+    let mut draft = Draft::new(state, given);
+    let done = match command {
+        Command::Send(send) => send_message(&mut draft, send)?,
+        Command::Begin { context } => begin(&mut draft, *context),
+        Command::StreamStarted { turn, thinking } => reply::stream_started(&mut draft, turn, thinking)?,
+        Command::Spill { message, text } => reply::spill(&mut draft, message, text),
+        Command::Replied {
+            turn,
+            model,
+            reply,
+            calls,
+        } => reply::replied(&mut draft, turn, &model, *reply, calls),
+        Command::ModelFailed {
+            turn,
+            category,
+            message,
+            retryable,
+        } => reply::failed(&mut draft, turn, category, message, retryable),
+        Command::Approve {
+            rtc,
+            decision,
+            reason,
+            device,
+        } => call::approve(&mut draft, rtc, decision, reason, device)?,
+        Command::Claim { rtc, attempt, mark } => call::claim(&mut draft, rtc, attempt, mark)?,
+        Command::Executing { rtc } => call::executing(&mut draft, rtc),
+        Command::Finish {
+            rtc,
+            attempt,
+            outcome,
+        } => call::finish(&mut draft, rtc, attempt, outcome),
+        Command::OutcomeUnknown { rtc, evidence } => call::outcome_unknown(&mut draft, rtc, evidence),
+        Command::Resolve { rtc, decision } => call::resolve(&mut draft, rtc, decision)?,
+        Command::Stop => stop::stop(&mut draft),
+        Command::StopDeadline => stop::deadline(&mut draft),
+        Command::SetMode(mode) => {
+            if let Some(session) = &mut draft.state.session {
+                session.entity.mode = mode;
+            }
+            call::reconsider_approvals(&mut draft);
+            Done::Ok
+        }
+        Command::Recover => recover(&mut draft),
+    };
+    Ok(draft.finish(done))
+}
+
+fn send_message(draft: &mut Draft, send: Send) -> Result<Done, Error> {
+    if send.text.trim().is_empty() {
+        return Err(Error::refused(
+            Code::InvalidArgument,
+            "the message is empty; say what is to be done",
+        ));
+    }
+    match &draft.state.session {
+        Some(session) if session.entity.status == SessionStatus::Closed => {
+            return Err(Error::refused(
+                Code::SessionClosed,
+                "the session is closed; open it again or begin a new one",
+            ));
+        }
+        Some(_) => {}
+        None => draft.state.session = Some(new_session(draft, send.new_session, &send.text)),
+    }
+    let message = draft.new_message(NewMessage {
+        role: MessageRole::User,
+        content: ContentData::Text(send.text),
+        status: StreamingStatus::Pending,
+        turn: None,
+        parent: None,
+        client_id: Some(send.client_id.clone()),
+        private: MessagePrivate::default(),
+    });
+    draft.write(Write::ClientId(send.client_id, message.entity.id));
+    let told = message.entity.clone();
+    draft.state.waiting.push(Arc::new(message));
+    if draft.state.turn.is_none() {
+        draft.after(Effect::GatherContext);
+    }
+    Ok(Done::Message(Box::new(told)))
+}
+
+fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
+    let line = text.trim().lines().next().unwrap_or_default();
+    StoredSession::new(
+        Session {
+            id: new.id,
+            client_id: new.client_id,
+            owner_kind: OwnerKind::User,
+            owner_ref_id: new.user,
+            device_id: new.device,
+            project_id: new.project,
+            title: line.chars().take(TITLE).collect(),
+            status: SessionStatus::Active,
+            mode: new.mode,
+            todo_list: Vec::new(),
+            created_at: draft.now,
+            updated_at: draft.now,
+            closed_at: None,
+            deleted_at: None,
+            total_input_tokens: 0,
+            total_output_tokens: 0,
+            total_tokens: 0,
+        },
+        SessionPrivate::default(),
+    )
+}
+
+/// One turn takes over everything that waits.
+fn begin(draft: &mut Draft, context: TurnContext) -> Done {
+    let Some(session) = draft.state.session.as_ref().map(|session| session.entity.id) else {
+        return Done::Ok;
+    };
+    if draft.state.turn.is_some() || draft.state.waiting.is_empty() {
+        return Done::Ok;
+    }
+    let id = TurnId::new(draft.mint.uuid());
+    draft.state.turn = Some(StoredTurn::new(
+        Turn {
+            id,
+            client_id: ClientId::new(id.to_string()).expect("a UUID is a client id"),
+            session_id: session,
+            status: TurnStatus::Running,
+            created_at: draft.now,
+            started_at: Some(draft.now),
+            completed_at: None,
+            error_message: None,
+        },
+        TurnPrivate::default(),
+    ));
+    draft.take_over_waiting();
+    draft.set_session_status(SessionStatus::Active);
+    draft.write(Write::Context(id, Box::new(context)));
+    draft.after(Effect::AskModel(id));
+    Done::Ok
+}
+
+/// Goes on where the process ended. What the model was writing is lost and is asked for again; calls go back to the
+/// executor, which looks at their marks.
+fn recover(draft: &mut Draft) -> Done {
+    reply::fail_streaming(draft);
+    for call in &mut draft.state.calls {
+        call.claimed = false;
+    }
+    draft.state.stopping = false;
+    let Some(turn) = &draft.state.turn else {
+        if !draft.state.waiting.is_empty() {
+            draft.after(Effect::GatherContext);
+        }
+        return Done::Ok;
+    };
+    let id = turn.entity.id;
+    if draft.state.calls.is_empty() {
+        if turn.entity.status == TurnStatus::Interrupted {
+            draft.set_turn_status(TurnStatus::Running);
+        }
+        draft.set_session_status(SessionStatus::Active);
+        draft.after(Effect::AskModel(id));
+    } else {
+        draft.after(Effect::WakeExecutor);
+    }
+    Done::Ok
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! Asking the model, outside of the lane: it streams, and tells the lane what came.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use rtc_model::{AssistantBlock, Event, Reply, StopReason};
+use rtc_tool::{Consent, Kind, Policy, ToolError, Verdict, decide};
+use rtc_types::{Code, ErrorCategory, MessageId, Session, SessionId, TodoItem, ToolCallId, TurnId};
+use serde_json::Value;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::command::{Command, Done, Plan, PlannedCall};
+use crate::engine::{Inner, Live};
+use crate::lane::LaneSender;
+use crate::own_tools::TodoArgs;
+use crate::{Error, prompt};
+
+/// Live text is spilled to the store after this many bytes …
+const SPILL_BYTES: usize = 4 * 1024;
+/// … or after this long.
+const SPILL_EVERY: Duration = Duration::from_secs(1);
+/// How long a reply that the store did not take waits before it is offered again, at most.
+const RETRY_MOST: Duration = Duration::from_secs(30);
+
+/// The text of the messages that are being written, whole.
+pub(crate) type LiveText = Arc<Mutex<Vec<(MessageId, String)>>>;
+
+pub(crate) struct Ask {
+    pub(crate) inner: Arc<Inner>,
+    pub(crate) lane: LaneSender,
+    pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) text: LiveText,
+}
+
+impl Ask {
+    pub(crate) async fn run(self) {
+        let asked = self.ask().await;
+        if self.cancel.is_cancelled() {
+            return;
+        }
+        let command = match asked {
+            Ok(command) => command,
+            Err(Failed::Model(error)) => Command::ModelFailed {
+                turn: self.turn,
+                category: category(&error),
+                retryable: error.retryable(),
+                message: error.to_string(),
+            },
+            Err(Failed::Engine(error)) => Command::ModelFailed {
+                turn: self.turn,
+                category: ErrorCategory::System,
+                retryable: false,
+                message: error.to_string(),
+            },
+        };
+        self.deliver(command).await;
+    }
+
+    /// A reply is not lost because the store has no room for it: it is offered again until there is.
+    async fn deliver(&self, command: Command) {
+        let mut wait = Duration::from_secs(1);
+        loop {
+            match self.lane.tell(command.clone()).await {
+                Err(error) if error.code() == Code::DiskFull => {
+                    self.inner.tell_live(Live::Trouble {
+                        session: self.session,
+                        code: error.code(),
+                        message: error.to_string(),
+                    });
+                    tokio::select! {
+                        () = self.cancel.cancelled() => return,
+                        () = tokio::time::sleep(wait) => wait = (wait * 2).min(RETRY_MOST),
+                    }
+                }
+                Err(error) => {
+                    let (code, message) = (error.code(), error.to_string());
+                    self.inner.tell_live(Live::Trouble {
+                        session: self.session,
+                        code,
+                        message,
+                    });
+                    return;
+                }
+                Ok(_) => return,
+            }
+        }
+    }
+
+    async fn ask(&self) -> Result<Command, Failed> {
+        let records = &self.inner.records;
+        let context = records
+            .context(self.session, self.turn)
+            .await?
+            .ok_or_else(|| Error::Unreadable("the turn has no context".into()))?;
+        let request = prompt::request(&context, &records.messages(self.session).await?);
+        let model = self.inner.host.model(&context.model).map_err(Failed::Model)?;
+        let mut stream = model
+            .stream(request, self.cancel.clone())
+            .await
+            .map_err(Failed::Model)?;
+        let mut writing: Option<Writing> = None;
+        while let Some(event) = stream.next().await {
+            match event.map_err(Failed::Model)? {
+                Event::Thinking { delta } => self.write(&mut writing, true, &delta).await?,
+                Event::Text { delta } => self.write(&mut writing, false, &delta).await?,
+                Event::Done(reply) => {
+                    let calls = self.plan(&reply).await?;
+                    let (turn, model) = (self.turn, context.model);
+                    return Ok(Command::Replied {
+                        turn,
+                        model,
+                        reply: Box::new(reply),
+                        calls,
+                    });
+                }
+            }
+        }
+        Err(Failed::Model(rtc_model::Error::Stream {
+            reason: "it ended in the middle".into(),
+        }))
+    }
+
+    async fn write(&self, writing: &mut Option<Writing>, thinking: bool, delta: &str) -> Result<(), Failed> {
+        if writing.as_ref().is_none_or(|open| open.thinking != thinking) {
+            let begun = self
+                .lane
+                .tell(Command::StreamStarted {
+                    turn: self.turn,
+                    thinking,
+                })
+                .await?;
+            let Done::Stream(message) = begun else {
+                return Ok(());
+            };
+            self.lock().push((message, String::new()));
+            *writing = Some(Writing {
+                message,
+                thinking,
+                unspilled: 0,
+                spilled_at: Instant::now(),
+            });
+        }
+        let Some(open) = writing else { return Ok(()) };
+        let spill = {
+            let mut texts = self.lock();
+            let Some((_, text)) = texts.last_mut() else {
+                return Ok(());
+            };
+            text.push_str(delta);
+            open.unspilled += delta.len();
+            let due = open.unspilled >= SPILL_BYTES || open.spilled_at.elapsed() >= SPILL_EVERY;
+            due.then(|| text.clone())
+        };
+        self.inner.tell_live(Live::Text {
+            session: self.session,
+            message: open.message,
+            thinking,
+            delta: delta.to_owned(),
+        });
+        if let Some(text) = spill {
+            open.unspilled = 0;
+            open.spilled_at = Instant::now();
+            self.lane
+                .tell(Command::Spill {
+                    message: open.message,
+                    text,
+                })
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(MessageId, String)>> {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Raw calls become checked ones before anything is decided on them.
+    async fn plan(&self, reply: &Reply) -> Result<Vec<PlannedCall>, Failed> {
+        let state = self.lane.inspect().await?;
+        let Some(session) = state.session else {
+            return Ok(Vec::new());
+        };
+        let rules = self.inner.rules_for(session.entity.project_id).await?;
+        let policy = Policy {
+            mode: session.entity.mode,
+            rules,
+            session_rules: session.private.rules,
+        };
+        let last = reply.blocks.len().saturating_sub(1);
+        let mut planned: Vec<PlannedCall> = Vec::new();
+        for (at, block) in reply.blocks.iter().enumerate() {
+            let AssistantBlock::ToolCall { id, name, arguments } = block else {
+                continue;
+            };
+            let cut = at == last && reply.stop == StopReason::MaxTokens;
+            let plan = if cut {
+                Plan::Invalid(ToolError::invalid(
+                    "the reply reached the token limit in the middle of this call, so it was not run; make it shorter",
+                ))
+            } else {
+                self.plan_one(&session.entity, &policy, name, arguments)
+                    .await
+                    .unwrap_or_else(Plan::Invalid)
+            };
+            let taken = |id: &ToolCallId| planned.iter().any(|other| other.id == *id);
+            let id = ToolCallId::new(id.clone())
+                .ok()
+                .filter(|id| !taken(id))
+                .unwrap_or_else(|| {
+                    let made = self.inner.clock.stamp().mint().uuid();
+                    ToolCallId::new(format!("call_{made}")).expect("a short text is a call id")
+                });
+            planned.push(PlannedCall {
+                id,
+                tool_name: name.clone(),
+                input: arguments.clone(),
+                plan,
+            });
+        }
+        Ok(planned)
+    }
+
+    async fn plan_one(
+        &self,
+        session: &Session,
+        policy: &Policy,
+        name: &str,
+        arguments: &str,
+    ) -> Result<Plan, ToolError> {
+        let tools = self.inner.host.tools();
+        let Some(tool) = tools.get(name) else {
+            let known: Vec<_> = tools.iter().map(|tool| tool.describe().name.as_str()).collect();
+            return Err(ToolError::not_found(format!(
+                "there is no tool {name}; there are {}",
+                known.join(", ")
+            )));
+        };
+        let parsed: Value = if arguments.trim().is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_str(arguments)
+                .map_err(|error| ToolError::invalid(format!("the arguments are not valid JSON ({error})")))?
+        };
+        let parameters = tool.check(parsed)?;
+        let subject = tool.subject(&parameters)?;
+        if tool.kind() == Kind::Engine {
+            let args: TodoArgs =
+                serde_json::from_value(parameters).map_err(|error| ToolError::invalid(error.to_string()))?;
+            return Ok(Plan::Todo(Vec::<TodoItem>::from(args)));
+        }
+        let preview = match decide(policy, name, tool.kind(), &subject, Consent::None) {
+            Verdict::Ask(_) => self.inner.host.preview(session, tool, &parameters).await,
+            Verdict::Allow | Verdict::Deny(_) => None,
+        };
+        Ok(Plan::Run {
+            kind: tool.kind(),
+            parameters,
+            subject,
+            preview,
+        })
+    }
+}
+
+struct Writing {
+    message: MessageId,
+    thinking: bool,
+    unspilled: usize,
+    spilled_at: Instant,
+}
+
+enum Failed {
+    Model(rtc_model::Error),
+    Engine(Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+fn category(error: &rtc_model::Error) -> ErrorCategory {
+    match error {
+        rtc_model::Error::Unreachable { .. } => ErrorCategory::Network,
+        rtc_model::Error::Unauthorized { .. } => ErrorCategory::Permission,
+        rtc_model::Error::ContextTooLong | rtc_model::Error::InvalidRequest { .. } => ErrorCategory::Context,
+        rtc_model::Error::Stream { .. } => ErrorCategory::Stream,
+        _ => ErrorCategory::Api,
+    }
+}

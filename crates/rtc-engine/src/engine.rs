@@ -1,0 +1,260 @@
+//! The engine: the lanes that are awake, and the way to them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rtc_store::{Offset, Room, Store};
+use rtc_tool::Progress;
+use rtc_types::{
+    Clock, Code, Message, MessageId, Project, ProjectId, RtcId, Rule, Session, SessionId, Update, UserId,
+};
+use serde_json::Value;
+use tokio::sync::{Mutex, broadcast, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::command::{Command, Done, Send};
+use crate::host::Host;
+use crate::lane::{Lane, LaneSender};
+use crate::records::Records;
+use crate::state::SessionState;
+use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn};
+use crate::user::{Rules, UserCommand, UserLane};
+use crate::{Error, Keys};
+
+/// How many live events a slow listener may be behind before it misses some. They are lossy; what is durable is read
+/// from the stream of updates.
+pub const LIVE_QUEUE: usize = 1_024;
+
+/// What is told at once and kept nowhere.
+#[derive(Debug, Clone)]
+pub enum Live {
+    /// The model goes on writing.
+    Text {
+        /// The session.
+        session: SessionId,
+        /// The message being written.
+        message: MessageId,
+        /// Whether it is a thought.
+        thinking: bool,
+        /// What was added.
+        delta: String,
+    },
+    /// A call tells of its progress.
+    Progress {
+        /// The call.
+        rtc: RtcId,
+        /// What it tells.
+        progress: Progress,
+    },
+    /// Something does not go on by itself.
+    Trouble {
+        /// The session.
+        session: SessionId,
+        /// What kind of trouble.
+        code: Code,
+        /// What happened and what to do.
+        message: String,
+    },
+}
+
+pub(crate) struct Inner {
+    pub(crate) records: Records,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) shutdown: CancellationToken,
+    user: UserLane,
+    lanes: Mutex<HashMap<SessionId, LaneSender>>,
+    position: watch::Sender<Offset>,
+    live: broadcast::Sender<Live>,
+}
+
+impl Inner {
+    pub(crate) fn committed(&self, offset: Offset) {
+        self.position.send_if_modified(|position| {
+            let later = offset > *position;
+            *position = offset.max(*position);
+            later
+        });
+    }
+
+    pub(crate) fn tell_live(&self, live: Live) {
+        // Nobody listening is no error.
+        let _ = self.live.send(live);
+    }
+
+    pub(crate) fn trouble(&self, session: SessionId, error: &Error) {
+        self.tell_live(Live::Trouble {
+            session,
+            code: error.code(),
+            message: error.to_string(),
+        });
+    }
+
+    pub(crate) async fn rules_for(&self, project: Option<ProjectId>) -> Result<Vec<Rule>, Error> {
+        let rules = Rules::load(&*self.records.store, self.records.keys).await?;
+        Ok(rules
+            .rules
+            .into_iter()
+            .filter(|rule| rule.project_id.is_none() || rule.project_id == project)
+            .collect())
+    }
+}
+
+/// The engine of one user. Cheap to clone; ends with [`Engine::shut_down`].
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+impl Engine {
+    /// An engine over a store. Sessions wake when they are first spoken to.
+    pub async fn open(
+        store: Arc<dyn Store>,
+        user: UserId,
+        clock: Arc<dyn Clock>,
+        host: Arc<dyn Host>,
+    ) -> Result<Self, Error> {
+        let keys = Keys::new(user);
+        let position = store.position(&keys.topic()).await?.offset;
+        let inner = Inner {
+            user: UserLane::load(store.clone(), keys).await?,
+            records: Records { store, keys },
+            clock,
+            host,
+            shutdown: CancellationToken::new(),
+            lanes: Mutex::default(),
+            position: watch::Sender::new(position),
+            live: broadcast::Sender::new(LIVE_QUEUE),
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    async fn lane(&self, session: SessionId) -> Result<LaneSender, Error> {
+        if self.inner.shutdown.is_cancelled() {
+            return Err(Error::Ended);
+        }
+        let mut lanes = self.inner.lanes.lock().await;
+        if let Some(lane) = lanes.get(&session).filter(|lane| lane.is_open()) {
+            return Ok(lane.clone());
+        }
+        let lane = Lane::start(self.inner.clone(), session).await?;
+        lanes.insert(session, lane.clone());
+        Ok(lane)
+    }
+
+    async fn known(&self, session: SessionId) -> Result<(), Error> {
+        match self.inner.records.session(session).await? {
+            Some(_) => Ok(()),
+            None => Err(Error::refused(
+                Code::SessionNotFound,
+                format!("there is no session {session}"),
+            )),
+        }
+    }
+
+    /// Sends a message; the first one makes the session. Sending it again under the same client id changes nothing.
+    /// Refused while the disk is nearly full: what goes on already can still be finished.
+    pub async fn send(&self, send: Send) -> Result<Message, Error> {
+        if self.inner.records.store.room().await == Room::Low {
+            return Err(Error::refused(
+                Code::DiskFull,
+                "the disk is nearly full, so nothing new is begun; nothing that was there is lost. Free some space \
+                 and send the message again",
+            ));
+        }
+        let session = send.new_session.id;
+        match self.lane(session).await?.tell(Command::Send(send)).await? {
+            Done::Message(message) => Ok(*message),
+            _ => Err(Error::Ended),
+        }
+    }
+
+    /// Tells a session something.
+    pub async fn tell(&self, session: SessionId, command: Command) -> Result<Done, Error> {
+        self.known(session).await?;
+        self.lane(session).await?.tell(command).await
+    }
+
+    /// Wakes a session: whatever was going on in it when its process ended goes on.
+    pub async fn wake(&self, session: SessionId) -> Result<SessionState, Error> {
+        self.known(session).await?;
+        self.lane(session).await?.inspect().await
+    }
+
+    /// The project for a folder, made if there is none yet.
+    pub async fn tell_user(&self, command: UserCommand) -> Result<Project, Error> {
+        self.inner.user.tell(command, self.inner.clock.stamp()).await
+    }
+
+    /// The project with this id.
+    pub async fn project(&self, project: ProjectId) -> Option<Project> {
+        self.inner.user.project(project).await
+    }
+
+    /// The user's rules for a project.
+    pub async fn rules(&self, project: Option<ProjectId>) -> Result<Vec<Rule>, Error> {
+        self.inner.rules_for(project).await
+    }
+
+    /// All sessions, the one that changed last first.
+    pub async fn sessions(&self) -> Result<Vec<Session>, Error> {
+        self.inner.records.listed().await
+    }
+
+    /// A session as it is stored.
+    pub async fn session(&self, session: SessionId) -> Result<Option<StoredSession>, Error> {
+        self.inner.records.session(session).await
+    }
+
+    /// The messages of a session, in order.
+    pub async fn messages(&self, session: SessionId) -> Result<Vec<StoredMessage>, Error> {
+        self.inner.records.messages(session).await
+    }
+
+    /// The turns of a session.
+    pub async fn turns(&self, session: SessionId) -> Result<Vec<StoredTurn>, Error> {
+        self.inner.records.turns(session).await
+    }
+
+    /// The calls of a session, in order.
+    pub async fn rtcs(&self, session: SessionId) -> Result<Vec<StoredRtc>, Error> {
+        self.inner.records.rtcs(session).await
+    }
+
+    /// A call as it is stored.
+    pub async fn rtc(&self, rtc: RtcId) -> Result<Option<StoredRtc>, Error> {
+        self.inner.records.rtc(rtc).await
+    }
+
+    /// What a session knows of a file.
+    pub async fn seen(&self, session: SessionId, path: &str) -> Result<Option<Value>, Error> {
+        self.inner.records.seen(session, path).await
+    }
+
+    /// The user's updates after an offset, at most `limit`, the entities as they are now.
+    pub async fn updates(&self, after: Offset, limit: usize) -> Result<Vec<Update>, Error> {
+        self.inner.records.updates(after, limit).await
+    }
+
+    /// The offset of the newest update; changes as updates are committed.
+    pub fn position(&self) -> watch::Receiver<Offset> {
+        self.inner.position.subscribe()
+    }
+
+    /// What is told at once and kept nowhere.
+    pub fn live(&self) -> broadcast::Receiver<Live> {
+        self.inner.live.subscribe()
+    }
+
+    /// Passes on what a running call tells.
+    pub fn tell_progress(&self, rtc: RtcId, progress: Progress) {
+        self.inner.tell_live(Live::Progress { rtc, progress });
+    }
+
+    /// Ends all lanes. What is committed stays; what goes on goes on at the next start.
+    pub fn shut_down(&self) {
+        self.inner.shutdown.cancel();
+    }
+}

@@ -1,0 +1,111 @@
+//! The layout of keys. Each begins with the schema version and the user, so that one user's data is one range.
+
+use rtc_store::Key;
+use rtc_types::{ClientId, ProjectId, SessionId, TurnId, UserId};
+use uuid::Uuid;
+
+/// Version of the layout.
+const LAYOUT: u8 = 1;
+
+/// Makes the keys of one user.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys {
+    user: UserId,
+}
+
+macro_rules! key {
+    ($self:ident, $kind:literal $(, $part:expr)*) => {{
+        let mut bytes = Vec::with_capacity(64);
+        bytes.push(LAYOUT);
+        bytes.extend_from_slice($self.user.as_bytes());
+        bytes.push($kind);
+        $(bytes.extend_from_slice($part);)*
+        Key::from(bytes)
+    }};
+}
+
+impl Keys {
+    /// Keys of this user.
+    pub const fn new(user: UserId) -> Self {
+        Self { user }
+    }
+
+    /// The user's topic stream.
+    pub fn topic(&self) -> Key {
+        key!(self, b'U')
+    }
+
+    pub(crate) fn sessions(&self) -> Key {
+        key!(self, b'S')
+    }
+
+    pub(crate) fn session(&self, session: SessionId) -> Key {
+        key!(self, b'S', session.as_bytes())
+    }
+
+    /// Written by the lane that owns the session; each of its batches requires it.
+    pub(crate) fn lane(&self, session: SessionId) -> Key {
+        key!(self, b'L', session.as_bytes())
+    }
+
+    pub(crate) fn turns(&self, session: SessionId) -> Key {
+        key!(self, b'T', session.as_bytes())
+    }
+
+    pub(crate) fn turn(&self, session: SessionId, turn: TurnId) -> Key {
+        key!(self, b'T', session.as_bytes(), turn.as_bytes())
+    }
+
+    pub(crate) fn context(&self, session: SessionId, turn: TurnId) -> Key {
+        key!(self, b'C', session.as_bytes(), turn.as_bytes())
+    }
+
+    pub(crate) fn messages(&self, session: SessionId) -> Key {
+        key!(self, b'M', session.as_bytes())
+    }
+
+    pub(crate) fn message(&self, session: SessionId, offset: u32) -> Key {
+        key!(self, b'M', session.as_bytes(), &offset.to_be_bytes())
+    }
+
+    pub(crate) fn rtcs(&self, session: SessionId) -> Key {
+        key!(self, b'R', session.as_bytes())
+    }
+
+    pub(crate) fn rtc(&self, session: SessionId, offset: u32) -> Key {
+        key!(self, b'R', session.as_bytes(), &offset.to_be_bytes())
+    }
+
+    /// From the id of a turn, message or call to its primary key.
+    pub(crate) fn index(&self, entity: Uuid) -> Key {
+        key!(self, b'I', entity.as_bytes())
+    }
+
+    /// From a client's id of a message to the message.
+    pub(crate) fn client_id(&self, client_id: &ClientId) -> Key {
+        key!(self, b'K', client_id.as_str().as_bytes())
+    }
+
+    /// What a session knows of a file. Paths can be longer than keys, so it is their hash.
+    pub(crate) fn seen(&self, session: SessionId, path: &str) -> Key {
+        key!(
+            self,
+            b'F',
+            session.as_bytes(),
+            blake3::hash(path.as_bytes()).as_bytes()
+        )
+    }
+
+    pub(crate) fn projects(&self) -> Key {
+        key!(self, b'P')
+    }
+
+    pub(crate) fn project(&self, project: ProjectId) -> Key {
+        key!(self, b'P', project.as_bytes())
+    }
+
+    /// All rules of the user, one value: a session's batch requires its revision.
+    pub(crate) fn rules(&self) -> Key {
+        key!(self, b'G')
+    }
+}

@@ -1,0 +1,324 @@
+//! The driver of a session's lane: one task, one command at a time; commits a step, then does what it says.
+
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use rtc_store::{Expect, Revision};
+use rtc_types::{Code, ContentData, SessionId, TurnId, UpdateId};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::ask::{Ask, LiveText};
+use crate::command::{Command, Done, Effect, Given, Send, Step};
+use crate::engine::Inner;
+use crate::state::SessionState;
+use crate::user::Rules;
+use crate::{Error, apply};
+
+/// How many commands may wait for a lane; whoever sends more waits.
+pub(crate) const LANE_QUEUE: usize = 256;
+/// How long a running call has to end after Stop.
+const STOP_TIME: Duration = Duration::from_millis(500);
+
+enum Told {
+    Command(Box<Command>, oneshot::Sender<Result<Done, Error>>),
+    Inspect(oneshot::Sender<SessionState>),
+}
+
+/// The way to a lane.
+#[derive(Clone)]
+pub(crate) struct LaneSender(mpsc::Sender<Told>);
+
+impl LaneSender {
+    pub(crate) fn is_open(&self) -> bool {
+        !self.0.is_closed()
+    }
+
+    pub(crate) async fn tell(&self, command: Command) -> Result<Done, Error> {
+        let (reply, receipt) = oneshot::channel();
+        self.0
+            .send(Told::Command(Box::new(command), reply))
+            .await
+            .map_err(|_| Error::Ended)?;
+        receipt.await.map_err(|_| Error::Ended)?
+    }
+
+    pub(crate) async fn inspect(&self) -> Result<SessionState, Error> {
+        let (reply, state) = oneshot::channel();
+        self.0
+            .send(Told::Inspect(reply))
+            .await
+            .map_err(|_| Error::Ended)?;
+        state.await.map_err(|_| Error::Ended)
+    }
+}
+
+struct Asking {
+    cancel: CancellationToken,
+    text: LiveText,
+}
+
+pub(crate) struct Lane {
+    inner: Arc<Inner>,
+    session: SessionId,
+    state: SessionState,
+    /// The revision at which this lane took the session; a lane of another process that takes it makes ours end.
+    fence: Fence,
+    sender: mpsc::WeakSender<Told>,
+    asking: Option<Asking>,
+}
+
+enum Fence {
+    /// Not taken yet; what was there before.
+    Before(Option<Revision>),
+    Taken(Revision),
+}
+
+impl Lane {
+    /// Starts the lane of a session and lets it go on with what is open.
+    pub(crate) async fn start(inner: Arc<Inner>, session: SessionId) -> Result<LaneSender, Error> {
+        let state = inner.records.state(session).await?;
+        let before = inner.records.store.get(&inner.records.keys.lane(session)).await?;
+        let fence = Fence::Before(before.map(|entry| entry.revision));
+        let (sender, receiver) = mpsc::channel(LANE_QUEUE);
+        let lane = Self {
+            inner,
+            session,
+            state,
+            fence,
+            sender: sender.downgrade(),
+            asking: None,
+        };
+        tokio::spawn(lane.run(receiver));
+        Ok(LaneSender(sender))
+    }
+
+    async fn run(mut self, mut receiver: mpsc::Receiver<Told>) {
+        let shutdown = self.inner.shutdown.clone();
+        if self.state.session.is_some()
+            && self
+                .perform(Command::Recover)
+                .await
+                .is_err_and(|error| ends(&error))
+        {
+            return;
+        }
+        loop {
+            let told = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => break,
+                told = receiver.recv() => told,
+            };
+            match told {
+                Some(Told::Command(command, reply)) => {
+                    let result = self.perform(*command).await;
+                    let ended = result.as_ref().is_err_and(ends);
+                    let _ = reply.send(result);
+                    if ended {
+                        break;
+                    }
+                }
+                Some(Told::Inspect(reply)) => {
+                    let _ = reply.send(self.state.clone());
+                }
+                None => break,
+            }
+        }
+        self.stop_asking();
+    }
+
+    async fn perform(&mut self, command: Command) -> Result<Done, Error> {
+        if let Command::Send(send) = &command
+            && let Some(done) = self.sent_before(send).await?
+        {
+            return Ok(done);
+        }
+        if matches!(command, Command::Stop) {
+            self.spill_all().await?;
+        }
+        loop {
+            let project = self
+                .state
+                .session
+                .as_ref()
+                .and_then(|session| session.entity.project_id);
+            let rules = Rules::load(&*self.inner.records.store, self.inner.records.keys).await?;
+            let given = Given {
+                rules: concerning(&rules, project),
+                stamp: self.inner.clock.stamp(),
+            };
+            let step = apply(&self.state, command.clone(), &given)?;
+            if step.writes.is_empty() {
+                return Ok(self.accept(step));
+            }
+            match self.commit(&step, &rules).await {
+                Ok(()) => return Ok(self.accept(step)),
+                Err(rtc_store::Error::PreconditionFailed { key }) => {
+                    let keys = self.inner.records.keys;
+                    if key == keys.lane(self.session) {
+                        return Err(Error::Ended);
+                    }
+                    // The rules changed in between: decide again. A client id that was taken in between, by another
+                    // session, is found by the same look as one that was taken long ago.
+                    if let Command::Send(send) = &command
+                        && let Some(done) = self.sent_before(send).await?
+                    {
+                        return Ok(done);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    async fn commit(&mut self, step: &Step, rules: &Rules) -> Result<(), rtc_store::Error> {
+        let keys = self.inner.records.keys;
+        let update = UpdateId::new(self.inner.clock.stamp().mint().uuid());
+        let mut batch = self.inner.records.batch(self.session, step, update, rules);
+        match self.fence {
+            Fence::Taken(revision) => {
+                batch.require(keys.lane(self.session), Expect::Revision(revision));
+            }
+            Fence::Before(revision) => {
+                let expect = revision.map_or(Expect::Absent, Expect::Revision);
+                batch.require(keys.lane(self.session), expect);
+                batch.put(keys.lane(self.session), update.as_bytes().as_slice());
+            }
+        }
+        if !step.provisional {
+            rules.require(&mut batch, keys);
+        }
+        let receipt = self.inner.records.store.commit(batch).await?;
+        if matches!(self.fence, Fence::Before(_)) {
+            self.fence = Fence::Taken(receipt.revision);
+        }
+        if let Some(offset) = receipt.offsets.last() {
+            self.inner.committed(*offset);
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, step: Step) -> Done {
+        self.state = step.state;
+        for effect in step.effects {
+            self.act(effect);
+        }
+        step.done
+    }
+
+    fn act(&mut self, effect: Effect) {
+        match effect {
+            Effect::GatherContext => self.gather(),
+            Effect::AskModel(turn) => self.ask(turn),
+            Effect::CancelModel => self.stop_asking(),
+            Effect::WakeExecutor => self.inner.host.wake(self.session),
+            Effect::CancelCall(rtc) => self.inner.host.cancel(rtc),
+            Effect::StopTimer => self.later(async |lane: LaneSender| {
+                tokio::time::sleep(STOP_TIME).await;
+                let _ = lane.tell(Command::StopDeadline).await;
+            }),
+        }
+    }
+
+    /// Runs beside the lane and tells it something later.
+    fn later<F>(&self, work: impl FnOnce(LaneSender) -> F)
+    where
+        F: Future<Output = ()> + std::marker::Send + 'static,
+    {
+        if let Some(sender) = self.sender.upgrade() {
+            tokio::spawn(work(LaneSender(sender)));
+        }
+    }
+
+    fn gather(&self) {
+        let Some(session) = self.state.session.as_ref().map(|session| session.entity.clone()) else {
+            return;
+        };
+        let inner = self.inner.clone();
+        self.later(async move |lane: LaneSender| {
+            let context = inner.host.turn_context(&session).await;
+            if let Err(error) = lane
+                .tell(Command::Begin {
+                    context: Box::new(context),
+                })
+                .await
+            {
+                inner.trouble(session.id, &error);
+            }
+        });
+    }
+
+    fn ask(&mut self, turn: TurnId) {
+        self.stop_asking();
+        let asking = Asking {
+            cancel: self.inner.shutdown.child_token(),
+            text: LiveText::default(),
+        };
+        let (inner, session) = (self.inner.clone(), self.session);
+        let (cancel, text) = (asking.cancel.clone(), asking.text.clone());
+        self.asking = Some(asking);
+        self.later(move |lane| {
+            Ask {
+                inner,
+                lane,
+                session,
+                turn,
+                cancel,
+                text,
+            }
+            .run()
+        });
+    }
+
+    fn stop_asking(&mut self) {
+        if let Some(asking) = self.asking.take() {
+            asking.cancel.cancel();
+        }
+    }
+
+    /// What is being written is kept, up to the last letter.
+    async fn spill_all(&mut self) -> Result<(), Error> {
+        let Some(asking) = &self.asking else { return Ok(()) };
+        let texts = asking.text.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (message, text) in texts {
+            let given = Given {
+                rules: Vec::new(),
+                stamp: self.inner.clock.stamp(),
+            };
+            // Not committed by itself: the step of the stop writes these messages with their text.
+            self.state = apply(&self.state, Command::Spill { message, text }, &given)?.state;
+        }
+        Ok(())
+    }
+
+    /// The same client id again: the same message is acknowledged, another one refused.
+    async fn sent_before(&self, send: &Send) -> Result<Option<Done>, Error> {
+        let Some(before) = self.inner.records.sent(&send.client_id).await? else {
+            return Ok(None);
+        };
+        let same = before.entity.content.parse() == Some(ContentData::Text(send.text.clone()))
+            && before.entity.session_id == self.session;
+        if same {
+            Ok(Some(Done::Message(Box::new(before.entity))))
+        } else {
+            Err(Error::refused(
+                Code::ClientIdConflict,
+                "another message was sent under this client id",
+            ))
+        }
+    }
+}
+
+fn concerning(rules: &Rules, project: Option<rtc_types::ProjectId>) -> Vec<rtc_types::Rule> {
+    let concerns = |rule: &&rtc_types::Rule| rule.project_id.is_none() || rule.project_id == project;
+    rules.rules.iter().filter(concerns).cloned().collect()
+}
+
+/// After an error that leaves open what was written, the lane must be loaded again.
+fn ends(error: &Error) -> bool {
+    match error {
+        Error::Refused { .. } => false,
+        Error::Store(error) => !error.nothing_applied(),
+        Error::Unreadable(_) | Error::Ended => true,
+    }
+}

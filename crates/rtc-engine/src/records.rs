@@ -1,0 +1,270 @@
+//! Records by key: how a step becomes a batch and how what is stored is read.
+
+use std::sync::Arc;
+
+use rtc_store::{Batch, Durability, Key, Offset, Store};
+use rtc_types::{
+    Message, Rtc, RtcId, Session, SessionId, Turn, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::command::{Step, Write};
+use crate::state::{Call, SessionState};
+use crate::stored::{
+    Stored, StoredMessage, StoredRtc, StoredSession, StoredTurn, TurnContext, decode, encode,
+};
+use crate::user::Rules;
+use crate::{Error, Keys};
+
+/// How many records one read takes.
+const PAGE: usize = 500;
+
+/// An entry of the topic stream: thin, the entities are filled in at delivery.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    id: UpdateId,
+    items: Vec<UpdateItem>,
+}
+
+/// The records of one user.
+#[derive(Clone)]
+pub(crate) struct Records {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) keys: Keys,
+}
+
+impl Records {
+    /// The batch of a step. The update goes to the user's stream also while nobody listens.
+    pub(crate) fn batch(&self, session: SessionId, step: &Step, update: UpdateId, rules: &Rules) -> Batch {
+        let keys = self.keys;
+        let mut batch = Batch::new();
+        for write in &step.writes {
+            match write {
+                Write::Session(stored) => {
+                    batch.put(keys.session(session), stored.encode());
+                }
+                Write::Turn(stored) => {
+                    let key = keys.turn(session, stored.entity.id);
+                    batch.put(keys.index(stored.entity.id.uuid()), key.as_bytes());
+                    batch.put(key, stored.encode());
+                }
+                Write::Message(stored) => {
+                    let key = keys.message(session, stored.entity.global_offset);
+                    batch.put(keys.index(stored.entity.id.uuid()), key.as_bytes());
+                    batch.put(key, stored.encode());
+                }
+                Write::Rtc(stored) => {
+                    let key = keys.rtc(session, stored.entity.offset);
+                    batch.put(keys.index(stored.entity.id.uuid()), key.as_bytes());
+                    batch.put(key, stored.encode());
+                }
+                Write::Context(turn, context) => {
+                    batch.put(keys.context(session, *turn), encode(context));
+                }
+                Write::Seen(path, Value::Null) => {
+                    batch.delete(keys.seen(session, path));
+                }
+                Write::Seen(path, known) => {
+                    batch.put(keys.seen(session, path), encode(known));
+                }
+                Write::ClientId(client_id, message) => {
+                    let key = keys.client_id(client_id);
+                    batch.require(key.clone(), rtc_store::Expect::Absent);
+                    batch.put(key, encode(message));
+                }
+                Write::Rule(rule) => rules.add(&mut batch, keys, (**rule).clone()),
+            }
+        }
+        if step.provisional {
+            batch.durability(Durability::Lazy);
+        } else if !step.items.is_empty() {
+            batch.append(
+                keys.topic(),
+                encode(&Row {
+                    id: update,
+                    items: step.items.clone(),
+                }),
+            );
+        }
+        batch
+    }
+
+    async fn read<T: DeserializeOwned>(&self, key: &Key) -> Result<Option<T>, Error> {
+        match self.store.get(key).await? {
+            Some(entry) => Ok(Some(decode(&entry.value)?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn read_all<E, P>(&self, prefix: &Key) -> Result<Vec<Stored<E, P>>, Error>
+    where
+        E: Serialize + DeserializeOwned,
+        P: Serialize + DeserializeOwned,
+    {
+        let mut all = Vec::new();
+        let mut after: Option<Key> = None;
+        loop {
+            let page = self.store.scan(prefix, after.as_ref(), PAGE).await?;
+            for (_, entry) in &page {
+                all.push(Stored::decode(&entry.value)?);
+            }
+            match page.into_iter().last() {
+                Some((last, _)) => after = Some(last),
+                None => return Ok(all),
+            }
+        }
+    }
+
+    pub(crate) async fn sessions(&self) -> Result<Vec<StoredSession>, Error> {
+        self.read_all(&self.keys.sessions()).await
+    }
+
+    pub(crate) async fn session(&self, session: SessionId) -> Result<Option<StoredSession>, Error> {
+        self.read(&self.keys.session(session)).await
+    }
+
+    pub(crate) async fn messages(&self, session: SessionId) -> Result<Vec<StoredMessage>, Error> {
+        self.read_all(&self.keys.messages(session)).await
+    }
+
+    pub(crate) async fn rtcs(&self, session: SessionId) -> Result<Vec<StoredRtc>, Error> {
+        self.read_all(&self.keys.rtcs(session)).await
+    }
+
+    pub(crate) async fn turns(&self, session: SessionId) -> Result<Vec<StoredTurn>, Error> {
+        self.read_all(&self.keys.turns(session)).await
+    }
+
+    pub(crate) async fn context(
+        &self,
+        session: SessionId,
+        turn: TurnId,
+    ) -> Result<Option<TurnContext>, Error> {
+        self.read(&self.keys.context(session, turn)).await
+    }
+
+    pub(crate) async fn seen(&self, session: SessionId, path: &str) -> Result<Option<Value>, Error> {
+        self.read(&self.keys.seen(session, path)).await
+    }
+
+    pub(crate) async fn rtc(&self, rtc: RtcId) -> Result<Option<StoredRtc>, Error> {
+        self.by_id(rtc.uuid()).await
+    }
+
+    /// The message that was sent under this client id.
+    pub(crate) async fn sent(&self, client_id: &rtc_types::ClientId) -> Result<Option<StoredMessage>, Error> {
+        match self
+            .read::<rtc_types::MessageId>(&self.keys.client_id(client_id))
+            .await?
+        {
+            Some(message) => self.by_id(message.uuid()).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn by_id<T: DeserializeOwned>(&self, id: uuid::Uuid) -> Result<Option<T>, Error> {
+        match self.store.get(&self.keys.index(id)).await? {
+            Some(entry) => self.read(&Key::from(entry.value)).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The control state of a lane: what is open, by the lists on the session's record.
+    pub(crate) async fn state(&self, session: SessionId) -> Result<SessionState, Error> {
+        let mut state = SessionState::new();
+        let Some(stored) = self.session(session).await? else {
+            return Ok(state);
+        };
+        if let Some(turn) = stored.private.turn {
+            state.turn = self.read(&self.keys.turn(session, turn)).await?;
+        }
+        for &offset in &stored.private.waiting {
+            state.waiting.push(Arc::new(
+                self.required(&self.keys.message(session, offset)).await?,
+            ));
+        }
+        for &offset in &stored.private.streaming {
+            state
+                .streaming
+                .push(self.required(&self.keys.message(session, offset)).await?);
+        }
+        for &offset in &stored.private.calls {
+            let stored: StoredRtc = self.required(&self.keys.rtc(session, offset)).await?;
+            state.calls.push(Call {
+                stored,
+                claimed: false,
+            });
+        }
+        state.session = Some(stored);
+        Ok(state)
+    }
+
+    async fn required<T: DeserializeOwned>(&self, key: &Key) -> Result<T, Error> {
+        let found = self.read(key).await?;
+        found.ok_or_else(|| Error::Unreadable("a record that the session names is missing".into()))
+    }
+
+    /// The user's updates after an offset, with the entities as they are now.
+    pub(crate) async fn updates(&self, after: Offset, limit: usize) -> Result<Vec<Update>, Error> {
+        let mut updates = Vec::new();
+        for (offset, row) in self.store.read_stream(&self.keys.topic(), after, limit).await? {
+            let Row { id, items } = decode(&row)?;
+            let mut data_list = Vec::with_capacity(items.len());
+            for item in &items {
+                data_list.push(self.entity(item).await?);
+            }
+            updates.push(Update {
+                id,
+                items,
+                data_list,
+                offset: offset.0,
+            });
+        }
+        Ok(updates)
+    }
+
+    async fn entity(&self, item: &UpdateItem) -> Result<Value, Error> {
+        fn value<E: Serialize>(entity: Option<E>) -> Value {
+            entity
+                .and_then(|entity| serde_json::to_value(entity).ok())
+                .unwrap_or(Value::Null)
+        }
+        let id = item.entity_id;
+        Ok(match item.entity {
+            UpdateEntity::Session => {
+                let stored = self.session(SessionId::new(id)).await?;
+                value(stored.map(|stored| stored.entity))
+            }
+            UpdateEntity::Turn => value(
+                self.by_id::<StoredTurn>(id)
+                    .await?
+                    .map(|stored| -> Turn { stored.entity }),
+            ),
+            UpdateEntity::Message => value(
+                self.by_id::<StoredMessage>(id)
+                    .await?
+                    .map(|stored| -> Message { stored.entity }),
+            ),
+            UpdateEntity::Rtc => value(
+                self.by_id::<StoredRtc>(id)
+                    .await?
+                    .map(|stored| -> Rtc { stored.entity }),
+            ),
+            UpdateEntity::File => Value::Null,
+        })
+    }
+
+    /// Sessions as lists show them, the newest first.
+    pub(crate) async fn listed(&self) -> Result<Vec<Session>, Error> {
+        let mut all: Vec<Session> = self
+            .sessions()
+            .await?
+            .into_iter()
+            .map(|stored| stored.entity)
+            .collect();
+        all.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
+        Ok(all)
+    }
+}

@@ -1,0 +1,153 @@
+//! What is on disk of an entity: the wire shape, and beside it what only the engine knows.
+
+use rtc_model::{AssistantBlock, ModelId};
+use rtc_tool::{Kind, Subject};
+use rtc_types::{Mode, Rule, Timestamp, ToolCallId, TurnId};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Error;
+
+/// The version of what this crate writes.
+const VERSION: u16 = 1;
+
+/// An entity with the engine's private part.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stored<E, P> {
+    version: u16,
+    /// As it is on the wire.
+    pub entity: E,
+    /// What no client sees.
+    pub private: P,
+}
+
+impl<E: Serialize + DeserializeOwned, P: Serialize + DeserializeOwned> Stored<E, P> {
+    /// Puts both together.
+    pub fn new(entity: E, private: P) -> Self {
+        Self {
+            version: VERSION,
+            entity,
+            private,
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        encode(self)
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        decode(bytes)
+    }
+}
+
+pub(crate) fn encode(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("stored entities have string keys only")
+}
+
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(bytes).map_err(|error| Error::Unreadable(error.to_string()))
+}
+
+/// A session and its counters.
+pub type StoredSession = Stored<rtc_types::Session, SessionPrivate>;
+/// A turn and how far it is.
+pub type StoredTurn = Stored<rtc_types::Turn, TurnPrivate>;
+/// A message and its place in the prompt.
+pub type StoredMessage = Stored<rtc_types::Message, MessagePrivate>;
+/// A call and its mark.
+pub type StoredRtc = Stored<rtc_types::Rtc, RtcPrivate>;
+
+/// The private part of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionPrivate {
+    /// The last `global_offset` given.
+    pub last_message: u32,
+    /// The last rtc `offset` given.
+    pub last_rtc: u32,
+    /// What the user allowed for this session.
+    pub rules: Vec<Rule>,
+    /// The turn that is not over, if there is one.
+    pub turn: Option<TurnId>,
+    /// Offsets of the user messages that no turn has taken.
+    pub waiting: Vec<u32>,
+    /// Offsets of the messages that the model is writing.
+    pub streaming: Vec<u32>,
+    /// Offsets of the calls without a result.
+    pub calls: Vec<u32>,
+}
+
+/// The private part of a turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TurnPrivate {
+    /// The last `turn_offset` given.
+    pub last_message: u32,
+    /// How many replies the model has given.
+    pub rounds: u32,
+}
+
+/// The private part of a message.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MessagePrivate {
+    /// Which reply of its turn it belongs to, from 1; 0 for what is not part of a reply.
+    pub round: u32,
+    /// On the first message of a reply that has blocks which only its provider understands: the whole reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<ProviderReply>,
+}
+
+/// A reply as its provider gave it. It goes back unchanged to the same api and model and is dropped whole for any other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProviderReply {
+    /// Which dialect.
+    pub api: String,
+    /// Which model.
+    pub model: String,
+    /// Everything, in order.
+    pub blocks: Vec<AssistantBlock>,
+}
+
+/// The private part of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RtcPrivate {
+    /// The id by which the model pairs it with its result.
+    pub call_id: ToolCallId,
+    /// The arguments as the model wrote them.
+    pub input: String,
+    /// Who runs it.
+    pub kind: Kind,
+    /// What it is about.
+    pub subject: Subject,
+    /// Which reply of its turn it belongs to.
+    pub round: u32,
+    /// Set from before its effect until its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+}
+
+/// What is durable before a call has an effect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Which start of the call.
+    pub attempt: u32,
+    /// When.
+    pub started_at: Timestamp,
+    /// Digest of the arguments that it was started with.
+    pub args_digest: String,
+    /// What the tool needs to tell what became of it: hash and identity before, hash intended, temporary name.
+    pub tool: Value,
+}
+
+/// Everything of a turn's requests but the conversation, frozen when the turn begins: a request is a pure function of
+/// what is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnContext {
+    /// Who is asked.
+    pub model: ModelId,
+    /// The system prompt, with date, folder, mode and the project's own instructions.
+    pub system: String,
+    /// The tools offered, in order.
+    pub tools: Vec<rtc_model::ToolSpec>,
+    /// The mode in which the turn began.
+    pub mode: Mode,
+}

@@ -1,0 +1,169 @@
+//! The lane of the user: what sessions share. Rules that an approval makes are written by the session's own batch, which
+//! requires the revision of the rules it saw, so that both lanes agree without waiting for one another.
+
+use std::sync::Arc;
+
+use rtc_store::{Batch, Expect, Revision, Store};
+use rtc_types::{DeviceId, Project, ProjectId, Rule, Stamp};
+use tokio::sync::Mutex;
+
+use crate::stored::{decode, encode};
+use crate::{Error, Keys};
+
+/// How many projects or rules one read takes.
+const PAGE: usize = 1_000;
+
+/// A change of what sessions share.
+#[derive(Debug, Clone)]
+pub enum UserCommand {
+    /// The user opened a folder.
+    OpenProject {
+        /// The device it is on.
+        device: DeviceId,
+        /// Its absolute path there.
+        root: String,
+    },
+    /// The user said whether what a project brings may be used.
+    Trust {
+        /// The project.
+        project: ProjectId,
+        /// Whether.
+        trusted: bool,
+    },
+}
+
+/// What sessions share.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct UserState {
+    /// The folders that were opened.
+    pub projects: Vec<Project>,
+}
+
+/// Applies a command: the project it is about, as it is now, and whether that is a change.
+pub fn apply_user(state: &UserState, command: UserCommand, stamp: Stamp) -> Result<(Project, bool), Error> {
+    match command {
+        UserCommand::OpenProject { device, root } => {
+            let known = state
+                .projects
+                .iter()
+                .find(|project| project.device_id == device && project.root == root);
+            match known {
+                Some(known) => Ok((known.clone(), false)),
+                None => {
+                    let id = ProjectId::new(stamp.mint().uuid());
+                    Ok((
+                        Project {
+                            id,
+                            device_id: device,
+                            root,
+                            trusted: false,
+                            created_at: stamp.now,
+                        },
+                        true,
+                    ))
+                }
+            }
+        }
+        UserCommand::Trust { project, trusted } => {
+            let known = state
+                .projects
+                .iter()
+                .find(|known| known.id == project)
+                .ok_or_else(|| {
+                    Error::refused(
+                        rtc_types::Code::InvalidArgument,
+                        "there is no project with this id",
+                    )
+                })?;
+            Ok((
+                Project {
+                    trusted,
+                    ..known.clone()
+                },
+                known.trusted != trusted,
+            ))
+        }
+    }
+}
+
+/// The rules with the revision that a batch which relied on them requires.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rules {
+    pub(crate) rules: Vec<Rule>,
+    revision: Option<Revision>,
+}
+
+impl Rules {
+    pub(crate) async fn load(store: &dyn Store, keys: Keys) -> Result<Self, Error> {
+        match store.get(&keys.rules()).await? {
+            Some(entry) => Ok(Self {
+                rules: decode(&entry.value)?,
+                revision: Some(entry.revision),
+            }),
+            None => Ok(Self::default()),
+        }
+    }
+
+    pub(crate) fn require(&self, batch: &mut Batch, keys: Keys) {
+        batch.require(
+            keys.rules(),
+            self.revision.map_or(Expect::Absent, Expect::Revision),
+        );
+    }
+
+    pub(crate) fn add(&self, batch: &mut Batch, keys: Keys, rule: Rule) {
+        let mut rules = self.rules.clone();
+        rules.push(rule);
+        batch.put(keys.rules(), encode(&rules));
+    }
+}
+
+/// Owns the user's projects.
+pub(crate) struct UserLane {
+    store: Arc<dyn Store>,
+    keys: Keys,
+    state: Mutex<UserState>,
+}
+
+impl UserLane {
+    pub(crate) async fn load(store: Arc<dyn Store>, keys: Keys) -> Result<Self, Error> {
+        let mut projects = Vec::new();
+        let mut after = None;
+        loop {
+            let page = store.scan(&keys.projects(), after.as_ref(), PAGE).await?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(last.clone());
+            for (_, entry) in &page {
+                projects.push(decode(&entry.value)?);
+            }
+        }
+        Ok(Self {
+            store,
+            keys,
+            state: Mutex::new(UserState { projects }),
+        })
+    }
+
+    pub(crate) async fn tell(&self, command: UserCommand, stamp: Stamp) -> Result<Project, Error> {
+        let mut state = self.state.lock().await;
+        let (project, changed) = apply_user(&state, command, stamp)?;
+        if changed {
+            let mut batch = Batch::new();
+            batch.put(self.keys.project(project.id), encode(&project));
+            self.store.commit(batch).await?;
+            state.projects.retain(|known| known.id != project.id);
+            state.projects.push(project.clone());
+        }
+        Ok(project)
+    }
+
+    pub(crate) async fn project(&self, id: ProjectId) -> Option<Project> {
+        self.state
+            .lock()
+            .await
+            .projects
+            .iter()
+            .find(|project| project.id == id)
+            .cloned()
+    }
+}

@@ -1,0 +1,177 @@
+//! One run of one call: what an earlier start left, preparation, claim, execution, result.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use rtc_tool::{CallContext, Extensions, Recovery, ToolError, ToolHandle, ToolStreamItem};
+use rtc_types::SessionId;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::executor::Inner;
+use crate::permit::PathPermit;
+use crate::seen::SeenByCall;
+use crate::{Claimed, OpenCall, PortError, Started};
+
+/// A call that takes longer is shown as running.
+const SHOWN_AFTER: Duration = Duration::from_millis(100);
+/// How long a result that the engine could not take waits before it is offered again, at most.
+const RETRY_MOST: Duration = Duration::from_secs(30);
+
+/// What became of a run.
+pub(crate) enum Ran {
+    /// The call has its result.
+    Ended,
+    /// The user has to say something first.
+    Waits,
+}
+
+pub(crate) async fn run(
+    inner: &Arc<Inner>,
+    session: SessionId,
+    call: OpenCall,
+    cancel: CancellationToken,
+    extensions: Result<Extensions, ToolError>,
+) -> Result<Ran, PortError> {
+    let seen = Arc::new(SeenByCall::new(inner.port.clone(), session));
+    let this = Run {
+        inner,
+        session,
+        seen: seen.clone(),
+    };
+    let before = call.rtc.attempt;
+    let Some(tool) = inner.tools.get(&call.rtc.tool_name).cloned() else {
+        let error = ToolError::not_found(format!("this device has no tool {}", call.rtc.tool_name));
+        return this.finish(&call, before, Err(error)).await;
+    };
+    let extensions = match extensions {
+        Ok(extensions) => extensions,
+        Err(error) => return this.finish(&call, before, Err(error)).await,
+    };
+    let permit = PathPermit {
+        policy: call.policy.clone(),
+        tool_name: call.rtc.tool_name.clone(),
+        kind: call.kind,
+        consent: call.consent.clone(),
+    };
+    let attempt = before + 1;
+    let context = CallContext {
+        session,
+        rtc: call.rtc.id,
+        attempt,
+        cancel,
+        permit: Arc::new(permit),
+        seen,
+        extensions,
+    };
+    if let Some(started) = &call.started
+        && let Some(ran) = this.recover(&call, started, &*tool, &context).await?
+    {
+        return Ok(ran);
+    }
+    let prepared = match tool.prepare(&context, &call.rtc.parameters).await {
+        Ok(prepared) => prepared,
+        Err(error) => return this.finish(&call, before, Err(error)).await,
+    };
+    let mark = prepared
+        .as_ref()
+        .map(|prepared| (prepared.mark.clone(), digest(&call.rtc.parameters)));
+    let has_effect = mark.is_some();
+    if inner.port.claim(session, call.rtc.id, attempt, mark).await? == Claimed::No {
+        return Ok(Ran::Waits);
+    }
+    let mut stream = tool.execute(context, call.rtc.parameters.clone(), prepared);
+    let shown = tokio::time::sleep(SHOWN_AFTER);
+    tokio::pin!(shown);
+    let mut is_shown = has_effect;
+    let result = loop {
+        tokio::select! {
+            biased;
+            item = stream.next() => match item {
+                Some(ToolStreamItem::Progress(progress)) => inner.port.progress(call.rtc.id, progress),
+                Some(ToolStreamItem::Terminal(result)) => break result,
+                None => break Err(ToolError::execution("the tool ended without a result")),
+            },
+            () = &mut shown, if !is_shown => {
+                is_shown = true;
+                // Only shown: whether it is told or not, the call goes on.
+                let _ = inner.port.executing(session, call.rtc.id).await;
+            }
+        }
+    };
+    this.finish(&call, attempt, result).await
+}
+
+struct Run<'i> {
+    inner: &'i Inner,
+    session: SessionId,
+    seen: Arc<SeenByCall>,
+}
+
+impl Run<'_> {
+    /// Looks at what an earlier start left. `None`: it had no effect, so the call runs.
+    async fn recover(
+        &self,
+        call: &OpenCall,
+        started: &Started,
+        tool: &dyn ToolHandle,
+        context: &CallContext,
+    ) -> Result<Option<Ran>, PortError> {
+        let same = started.args_digest == digest(&call.rtc.parameters);
+        let recovery = if same {
+            tool.recover(context, &call.rtc.parameters, &started.mark).await
+        } else {
+            Ok(Recovery::Neither(
+                "The arguments are not those that it was started with.".into(),
+            ))
+        };
+        let evidence = match recovery {
+            Ok(Recovery::Applied(value)) => {
+                return self.finish(call, started.attempt, Ok(value)).await.map(Some);
+            }
+            Ok(Recovery::NotApplied) => return Ok(None),
+            Ok(Recovery::Neither(evidence)) => evidence,
+            Err(error) => format!("It could not be looked at: {error}."),
+        };
+        let evidence = format!("It was started at {}. {evidence}", started.at);
+        self.inner
+            .port
+            .outcome_unknown(self.session, call.rtc.id, evidence)
+            .await?;
+        Ok(Some(Ran::Waits))
+    }
+
+    /// Hands over the result, for as long as it takes.
+    async fn finish(
+        &self,
+        call: &OpenCall,
+        attempt: u32,
+        result: Result<Value, ToolError>,
+    ) -> Result<Ran, PortError> {
+        let seen = self.seen.take();
+        let mut wait = Duration::from_secs(1);
+        loop {
+            let told = self
+                .inner
+                .port
+                .finish(self.session, call.rtc.id, attempt, result.clone(), seen.clone())
+                .await;
+            match told {
+                Ok(()) => return Ok(Ran::Ended),
+                Err(PortError::Later(reason)) => {
+                    tracing::warn!(rtc = %call.rtc.id, reason, "the result is offered again");
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(RETRY_MOST);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn digest(parameters: &Value) -> String {
+    blake3::hash(parameters.to_string().as_bytes())
+        .to_hex()
+        .to_string()
+}

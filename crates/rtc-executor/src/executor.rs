@@ -1,0 +1,221 @@
+//! The native executor: a worker a session, one call at a time, each call run once.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use rtc_fs::{PreImageFolder, Project};
+use rtc_tool::{Extensions, Registry, ToolError};
+use rtc_types::{RtcId, SessionId};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::call::{Ran, run};
+use crate::{OpenCall, Port, PortError};
+
+/// A worker that is told to look while it works looks once more, however often it is told.
+const WAKE_QUEUE: usize = 1;
+/// How long a worker waits at most before it offers something again that the engine could not take.
+const RETRY_MOST: Duration = Duration::from_secs(30);
+
+/// Where the executor works.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    /// For sessions without a project.
+    pub scratch: PathBuf,
+    /// Where displaced content is kept.
+    pub pre_images: PathBuf,
+}
+
+/// Runs the calls of this device. Cheap to clone.
+#[derive(Clone)]
+pub struct Executor {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) port: Arc<dyn Port>,
+    pub(crate) tools: Registry,
+    folder: Folder,
+    pre_images: Arc<PreImageFolder>,
+    shutdown: CancellationToken,
+    workers: Mutex<HashMap<SessionId, mpsc::Sender<()>>>,
+    running: Mutex<HashMap<RtcId, Running>>,
+    projects: Mutex<HashMap<PathBuf, Weak<Project>>>,
+}
+
+#[derive(Clone)]
+struct Running {
+    cancel: CancellationToken,
+    ended: watch::Receiver<bool>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Executor {
+    /// An executor with these tools. Fails where the folder for displaced content cannot be made.
+    pub fn new(port: Arc<dyn Port>, tools: Registry, folder: Folder) -> Result<Self, rtc_fs::Error> {
+        let pre_images = Arc::new(PreImageFolder::open(&folder.pre_images)?);
+        Ok(Self {
+            inner: Arc::new(Inner {
+                port,
+                tools,
+                folder,
+                pre_images,
+                shutdown: CancellationToken::new(),
+                workers: Mutex::default(),
+                running: Mutex::default(),
+                projects: Mutex::default(),
+            }),
+        })
+    }
+
+    /// Lets the session's worker look for calls that can run. Does not wait.
+    pub fn wake(&self, session: SessionId) {
+        let mut workers = lock(&self.inner.workers);
+        let worker = workers.entry(session).or_insert_with(|| {
+            let (sender, receiver) = mpsc::channel(WAKE_QUEUE);
+            tokio::spawn(self.clone().work(session, receiver));
+            sender
+        });
+        // Full: it is going to look anyway.
+        let _ = worker.try_send(());
+    }
+
+    /// Tells a running call to end. Does not wait.
+    pub fn cancel(&self, rtc: RtcId) {
+        if let Some(running) = lock(&self.inner.running).get(&rtc) {
+            running.cancel.cancel();
+        }
+    }
+
+    /// Ends the workers and tells every running call to end.
+    pub fn shut_down(&self) {
+        self.inner.shutdown.cancel();
+    }
+
+    async fn work(self, session: SessionId, mut wakes: mpsc::Receiver<()>) {
+        let shutdown = self.inner.shutdown.clone();
+        let work = async {
+            while wakes.recv().await.is_some() {
+                self.drain(session).await;
+            }
+        };
+        tokio::select! {
+            () = shutdown.cancelled() => {}
+            () = work => {}
+        }
+    }
+
+    async fn drain(&self, session: SessionId) {
+        let mut wait = Duration::from_secs(1);
+        loop {
+            let ran = match self.inner.port.next(session).await {
+                Ok(Some(call)) => self.run(session, call).await,
+                Ok(None) => return,
+                Err(error) => Err(error),
+            };
+            match ran {
+                Ok(Ran::Ended) => wait = Duration::from_secs(1),
+                Ok(Ran::Waits) => return,
+                Err(PortError::Never(reason)) => {
+                    tracing::warn!(%session, reason, "a call could not be run");
+                    return;
+                }
+                Err(PortError::Later(reason)) => {
+                    tracing::warn!(%session, reason, "the engine is asked again");
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(RETRY_MOST);
+                }
+            }
+        }
+    }
+
+    /// Runs a call, or waits for the run that is under way.
+    async fn run(&self, session: SessionId, call: OpenCall) -> Result<Ran, PortError> {
+        let rtc = call.rtc.id;
+        let (mine, ended) = watch::channel(false);
+        let cancel = self.inner.shutdown.child_token();
+        let other = {
+            let mut running = lock(&self.inner.running);
+            let other = running.get(&rtc).cloned();
+            if other.is_none() {
+                running.insert(
+                    rtc,
+                    Running {
+                        cancel: cancel.clone(),
+                        ended,
+                    },
+                );
+            }
+            other
+        };
+        if let Some(mut other) = other {
+            // The sender is dropped at the end of its run, whatever happens there.
+            let _ = other.ended.wait_for(|ended| *ended).await;
+            return Ok(Ran::Ended);
+        }
+        let run = Run {
+            inner: &self.inner,
+            rtc,
+            _ended: mine,
+        };
+        let result = run_in(&self.inner, session, call, cancel).await;
+        drop(run);
+        result
+    }
+}
+
+/// Takes the call off the list of running ones, also when its run is dropped.
+struct Run<'i> {
+    inner: &'i Inner,
+    rtc: RtcId,
+    _ended: watch::Sender<bool>,
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        lock(&self.inner.running).remove(&self.rtc);
+    }
+}
+
+async fn run_in(
+    inner: &Arc<Inner>,
+    session: SessionId,
+    call: OpenCall,
+    cancel: CancellationToken,
+) -> Result<Ran, PortError> {
+    let root = call.root.clone().unwrap_or_else(|| inner.folder.scratch.clone());
+    let extensions = inner
+        .project(root)
+        .await
+        .map(|project| Extensions::default().with(project).with(inner.pre_images.clone()));
+    run(inner, session, call, cancel, extensions).await
+}
+
+impl Inner {
+    /// The folder, opened once while somebody uses it.
+    async fn project(&self, root: PathBuf) -> Result<Arc<Project>, ToolError> {
+        if let Some(open) = lock(&self.projects).get(&root).and_then(Weak::upgrade) {
+            return Ok(open);
+        }
+        let opened = {
+            let root = root.clone();
+            tokio::task::spawn_blocking(move || open(&root)).await
+        };
+        let project = match opened {
+            Ok(Ok(project)) => Arc::new(project),
+            Ok(Err(error)) => return Err(ToolError::execution(error.to_string())),
+            Err(_) => return Err(ToolError::execution("the project folder could not be opened")),
+        };
+        lock(&self.projects).insert(root, Arc::downgrade(&project));
+        Ok(project)
+    }
+}
+
+fn open(root: &Path) -> Result<Project, rtc_fs::Error> {
+    Project::open(root)
+}

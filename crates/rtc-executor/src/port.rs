@@ -1,0 +1,102 @@
+//! What the executor needs of the engine, wherever that is.
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+use rtc_tool::{Kind, Policy, Progress, ToolError};
+use rtc_types::{Rtc, RtcId, SessionId, Timestamp};
+use serde_json::Value;
+
+/// A call without a result, with everything that decides on it.
+#[derive(Debug, Clone)]
+pub struct OpenCall {
+    /// The record.
+    pub rtc: Rtc,
+    /// Who runs it.
+    pub kind: Kind,
+    /// Paths that a Yes of the user covers; `None` without a Yes.
+    pub consent: Option<Vec<String>>,
+    /// Mode and rules as they are now.
+    pub policy: Policy,
+    /// The mark of an earlier start that has no result.
+    pub started: Option<Started>,
+    /// The session's folder on this device; `None`: the scratch folder.
+    pub root: Option<PathBuf>,
+}
+
+/// An earlier start of a call.
+#[derive(Debug, Clone)]
+pub struct Started {
+    /// Which.
+    pub attempt: u32,
+    /// When.
+    pub at: Timestamp,
+    /// Digest of the arguments it was started with.
+    pub args_digest: String,
+    /// The tool's mark.
+    pub mark: Value,
+}
+
+/// Whether a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// It may, and its mark is durable.
+    Yes,
+    /// It was refused, or waits for the user.
+    No,
+}
+
+/// Why the engine did not take something.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum PortError {
+    /// It may take it later: its disk is full, its connection is gone.
+    #[error("{0}")]
+    Later(String),
+    /// It never will: the call is another's, or the engine has ended.
+    #[error("{0}")]
+    Never(String),
+}
+
+/// The engine, as the executor sees it.
+#[async_trait]
+pub trait Port: Send + Sync + 'static {
+    /// The first open call of a session, if the executor has something to do for it: not one that waits for the user.
+    async fn next(&self, session: SessionId) -> Result<Option<OpenCall>, PortError>;
+
+    /// Takes a call. `mark` is the tool's mark and the digest of the arguments; both are durable when this returns
+    /// [`Claimed::Yes`].
+    async fn claim(
+        &self,
+        session: SessionId,
+        rtc: RtcId,
+        attempt: u32,
+        mark: Option<(Value, String)>,
+    ) -> Result<Claimed, PortError>;
+
+    /// The call takes long enough to be shown as running.
+    async fn executing(&self, session: SessionId, rtc: RtcId) -> Result<(), PortError>;
+
+    /// The call has ended. Telling it twice is telling it once.
+    async fn finish(
+        &self,
+        session: SessionId,
+        rtc: RtcId,
+        attempt: u32,
+        result: Result<Value, ToolError>,
+        seen: Vec<(String, Value)>,
+    ) -> Result<(), PortError>;
+
+    /// The call was started, and what became of it cannot be said.
+    async fn outcome_unknown(
+        &self,
+        session: SessionId,
+        rtc: RtcId,
+        evidence: String,
+    ) -> Result<(), PortError>;
+
+    /// What the session knows of a file.
+    async fn seen(&self, session: SessionId, path: &str) -> Result<Option<Value>, PortError>;
+
+    /// A running call tells something. Must not wait.
+    fn progress(&self, rtc: RtcId, progress: Progress);
+}
