@@ -2,7 +2,7 @@
 
 use rtc_model::{AssistantBlock, ModelId};
 use rtc_tool::{Kind, Subject};
-use rtc_types::{Mode, Rule, Timestamp, ToolCallId, TurnId};
+use rtc_types::{ApprovalState, Mode, Rule, Timestamp, ToolCallId, TurnId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,6 +57,22 @@ pub type StoredTurn = Stored<rtc_types::Turn, TurnPrivate>;
 pub type StoredMessage = Stored<rtc_types::Message, MessagePrivate>;
 /// A call and its mark.
 pub type StoredRtc = Stored<rtc_types::Rtc, RtcPrivate>;
+
+impl StoredRtc {
+    /// The paths that a Yes of the user covers: those that the call names and those that the approval showed. `None`
+    /// without a Yes.
+    pub fn consented(&self) -> Option<Vec<String>> {
+        let approval = self.entity.approval.as_ref()?;
+        (approval.state == ApprovalState::Approved).then(|| {
+            let shown = self
+                .entity
+                .preview
+                .iter()
+                .flat_map(|preview| preview.paths.iter());
+            self.private.subject.paths.iter().chain(shown).cloned().collect()
+        })
+    }
+}
 
 /// The private part of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

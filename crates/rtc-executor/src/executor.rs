@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use rtc_fs::{PreImageFolder, Project};
-use rtc_tool::{Extensions, Registry, ToolError};
-use rtc_types::{RtcId, SessionId};
+use rtc_tool::{CallContext, Extensions, Policy, Registry, ToolError, ToolHandle};
+use rtc_types::{Mode, Preview, PreviewKind, RtcId, SessionId};
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{Ran, run};
+use crate::call::Ran;
+use crate::permit::PathPermit;
+use crate::seen::SeenByCall;
 use crate::{OpenCall, Port, PortError};
 
 /// A worker that is told to look while it works looks once more, however often it is told.
@@ -83,6 +86,48 @@ impl Executor {
         });
         // Full: it is going to look anyway.
         let _ = worker.try_send(());
+    }
+
+    /// What an approval shows of a call. It is for the user's eyes, so it may read what a call may not.
+    pub async fn preview(
+        &self,
+        session: SessionId,
+        root: Option<PathBuf>,
+        tool: &Arc<dyn ToolHandle>,
+        args: &Value,
+    ) -> Option<Preview> {
+        let text = |text| Preview {
+            kind: PreviewKind::Text,
+            text,
+            paths: Vec::new(),
+        };
+        let extensions = match self.inner.extensions(root).await {
+            Ok(extensions) => extensions,
+            Err(error) => return Some(text(error.to_string())),
+        };
+        let policy = Policy {
+            mode: Mode::Bypass,
+            ..Policy::default()
+        };
+        let tool_name = tool.describe().name.clone();
+        let context = CallContext {
+            session,
+            rtc: RtcId::new(uuid::Uuid::nil()),
+            attempt: 0,
+            cancel: self.inner.shutdown.child_token(),
+            permit: Arc::new(PathPermit {
+                policy,
+                tool_name,
+                kind: tool.kind(),
+                consent: None,
+            }),
+            seen: Arc::new(SeenByCall::new(self.inner.port.clone(), session)),
+            extensions,
+        };
+        match tool.preview(&context, args).await {
+            Ok(preview) => preview,
+            Err(error) => Some(text(format!("What it would change cannot be shown: {error}"))),
+        }
     }
 
     /// Tells a running call to end. Does not wait.
@@ -163,7 +208,8 @@ impl Executor {
             rtc,
             _ended: mine,
         };
-        let result = run_in(&self.inner, session, call, cancel).await;
+        let extensions = self.inner.extensions(call.root.clone()).await;
+        let result = crate::call::run(&self.inner, session, call, cancel, extensions).await;
         drop(run);
         result
     }
@@ -182,21 +228,15 @@ impl Drop for Run<'_> {
     }
 }
 
-async fn run_in(
-    inner: &Arc<Inner>,
-    session: SessionId,
-    call: OpenCall,
-    cancel: CancellationToken,
-) -> Result<Ran, PortError> {
-    let root = call.root.clone().unwrap_or_else(|| inner.folder.scratch.clone());
-    let extensions = inner
-        .project(root)
-        .await
-        .map(|project| Extensions::default().with(project).with(inner.pre_images.clone()));
-    run(inner, session, call, cancel, extensions).await
-}
-
 impl Inner {
+    /// The folder of a call and where it keeps what it displaces.
+    async fn extensions(&self, root: Option<PathBuf>) -> Result<Extensions, ToolError> {
+        let project = self
+            .project(root.unwrap_or_else(|| self.folder.scratch.clone()))
+            .await?;
+        Ok(Extensions::default().with(project).with(self.pre_images.clone()))
+    }
+
     /// The folder, opened once while somebody uses it.
     async fn project(&self, root: PathBuf) -> Result<Arc<Project>, ToolError> {
         if let Some(open) = lock(&self.projects).get(&root).and_then(Weak::upgrade) {

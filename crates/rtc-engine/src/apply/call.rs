@@ -12,7 +12,7 @@ use crate::Error;
 use crate::command::{Done, Effect, Outcome, Resolution, Write};
 use crate::draft::{Draft, NewMessage};
 use crate::state::Call;
-use crate::stored::{Mark, StoredRtc};
+use crate::stored::Mark;
 
 /// How a call ended.
 #[derive(Debug, Clone)]
@@ -92,39 +92,10 @@ fn put(draft: &mut Draft, index: usize) {
     draft.put_rtc(stored);
 }
 
-fn consented(stored: &StoredRtc) -> Vec<String> {
-    match &stored.entity.approval {
-        Some(approval) if approval.state == ApprovalState::Approved => {
-            let shown = stored
-                .entity
-                .preview
-                .iter()
-                .flat_map(|preview| preview.paths.iter());
-            stored
-                .private
-                .subject
-                .paths
-                .iter()
-                .chain(shown)
-                .cloned()
-                .collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 fn verdict(draft: &Draft, call: &Call) -> Verdict {
     let (entity, private) = (&call.stored.entity, &call.stored.private);
-    let paths = consented(&call.stored);
-    let approved = entity
-        .approval
-        .as_ref()
-        .is_some_and(|approval| approval.state == ApprovalState::Approved);
-    let consent = if approved {
-        Consent::Given(&paths)
-    } else {
-        Consent::None
-    };
+    let paths = call.stored.consented();
+    let consent = paths.as_deref().map_or(Consent::None, Consent::Given);
     decide(
         &draft.policy(),
         &entity.tool_name,

@@ -1,9 +1,7 @@
 //! Stop means stop: afterwards nothing of the turn runs, asks or starts anything.
 
 use rtc_tool::ToolError;
-use rtc_types::{
-    ApprovalState, Effect as Changed, RtcId, RtcStatus, StreamingStatus, TurnStatus,
-};
+use rtc_types::{ApprovalState, Effect as Changed, RtcId, RtcStatus, StreamingStatus, TurnStatus};
 use serde_json::Value;
 
 use super::{call, reply};

@@ -1,0 +1,140 @@
+//! The whole, put together.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rtc_engine::{Engine, TodoWrite, UserCommand};
+use rtc_executor::{Executor, Folder};
+use rtc_store::{SledOptions, SledStore};
+use rtc_tool::{Registry, handle};
+use rtc_types::{DeviceId, Project, UserId};
+
+use crate::host::AppHost;
+use crate::port::EnginePort;
+use crate::{Config, Error, SystemClock, data, models};
+
+/// What an app is opened with.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The data folder; the platform's by default.
+    pub data: Option<PathBuf>,
+    /// The configuration file; none by default.
+    pub config: Option<PathBuf>,
+    /// The model for new turns; the configuration's by default.
+    pub model: Option<String>,
+}
+
+/// An open data folder with its engine and executor.
+pub struct App {
+    engine: Engine,
+    executor: Executor,
+    config: Config,
+    user: UserId,
+    device: DeviceId,
+}
+
+impl App {
+    /// Opens the data folder, which is then this process's alone. Fails before it has changed anything.
+    pub async fn open(options: Options) -> Result<Self, Error> {
+        let config = Config::load(options.config.as_deref())?;
+        let model = models::choose(&config, options.model.as_deref())?;
+        let folder = data::folder(options.data)?;
+        let opening = {
+            let folder = folder.clone();
+            tokio::task::spawn_blocking(move || -> Result<_, Error> {
+                data::make(&folder)?;
+                let store = SledStore::open(&folder.join("store"), &SledOptions::default())?;
+                let scratch = folder.join("scratch");
+                data::make(&scratch)?;
+                Ok((store, data::identity(&folder)?, scratch))
+            })
+        };
+        let (store, identity, scratch) = opening.await.map_err(|error| Error::Data {
+            path: folder.clone(),
+            reason: error.to_string(),
+        })??;
+        let port = EnginePort::default();
+        let mut tools = Registry::default();
+        for tool in rtc_tools::tools() {
+            tools.register(tool);
+        }
+        let pre_images = folder.join("pre-images");
+        let executor = Executor::new(
+            Arc::new(port.clone()),
+            tools.clone(),
+            Folder { scratch, pre_images },
+        )?;
+        tools.register(handle(TodoWrite));
+        let clock = Arc::new(SystemClock::new());
+        let host = Arc::new(AppHost {
+            clock: clock.clone(),
+            tools,
+            model,
+            engine: port.0.clone(),
+            executor: executor.clone(),
+        });
+        let engine = Engine::open(Arc::new(store), identity.user_id, clock, host).await?;
+        // Set once, here: nothing before this line could have asked for it.
+        let _ = port.0.set(engine.clone());
+        Ok(Self {
+            engine,
+            executor,
+            config,
+            user: identity.user_id,
+            device: identity.device_id,
+        })
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The user of this installation.
+    pub fn user(&self) -> UserId {
+        self.user
+    }
+
+    /// This device.
+    pub fn device(&self) -> DeviceId {
+        self.device
+    }
+
+    /// The project of a folder of this machine. The folder must exist and be readable.
+    pub async fn open_project(&self, root: &Path) -> Result<Project, Error> {
+        let named = root.to_owned();
+        let real = tokio::task::spawn_blocking(move || -> Result<PathBuf, Error> {
+            rtc_fs::Project::open(&named)?;
+            std::fs::canonicalize(&named).map_err(|error| Error::Data {
+                path: named.clone(),
+                reason: error.to_string(),
+            })
+        });
+        let real = real.await.map_err(|error| Error::Data {
+            path: root.to_owned(),
+            reason: error.to_string(),
+        })??;
+        let root = real
+            .to_str()
+            .ok_or_else(|| Error::NotUnicode(real.clone()))?
+            .to_owned();
+        Ok(self
+            .engine
+            .tell_user(UserCommand::OpenProject {
+                device: self.device,
+                root,
+            })
+            .await?)
+    }
+
+    /// Ends everything. What goes on goes on at the next start.
+    pub fn shut_down(&self) {
+        self.executor.shut_down();
+        self.engine.shut_down();
+    }
+}

@@ -1,0 +1,58 @@
+//! Why the app did not start.
+
+use std::path::PathBuf;
+
+/// Why the app did not start. Each is for the user to mend, and says how.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The configuration cannot be read.
+    #[error("the configuration {} is wrong{at}: {message}", path.display())]
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// `, line N, field F`, as far as known.
+        at: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// No model has this name.
+    #[error("there is no model `{name}`; there are: {}", known.join(", "))]
+    UnknownModel {
+        /// The name.
+        name: String,
+        /// Those there are.
+        known: Vec<String>,
+    },
+    /// The model exists, but this version does not speak its dialect.
+    #[error("the model `{name}` speaks `{api}`, which this version does not; use `offline`")]
+    ApiNotSpoken {
+        /// The name.
+        name: String,
+        /// Its dialect.
+        api: String,
+    },
+    /// The project folder cannot be opened.
+    #[error(transparent)]
+    Folder(#[from] rtc_fs::Error),
+    /// The path of the project folder is not Unicode, and so cannot be stored.
+    #[error("the folder {} has a name that is not Unicode; rename it", .0.display())]
+    NotUnicode(PathBuf),
+    /// The data folder cannot be used.
+    #[error("the data folder {} cannot be used: {reason}; name another one with --data", path.display())]
+    Data {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// There is no data folder by default on this machine.
+    #[error("this machine names no folder for data; name one with --data DIR or RTC_DATA")]
+    NoDataFolder,
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] rtc_store::Error),
+    /// The engine did not start.
+    #[error(transparent)]
+    Engine(#[from] rtc_engine::Error),
+}

@@ -1,0 +1,105 @@
+//! What the engine asks of the program around it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use rtc_engine::{Engine, Host, TurnContext};
+use rtc_executor::Executor;
+use rtc_fs::{Project, VPath};
+use rtc_model::{Model, ModelId, ToolSpec};
+use rtc_tool::{Registry, ToolHandle};
+use rtc_types::{Clock, Preview, RtcId, Session, SessionId};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{models, system_prompt};
+
+/// How many lines of a project's instructions are read at most.
+const INSTRUCTION_LINES: usize = 2_000;
+
+pub(crate) struct AppHost {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) tools: Registry,
+    pub(crate) model: ModelId,
+    /// There once the app is open.
+    pub(crate) engine: Arc<OnceLock<Engine>>,
+    pub(crate) executor: Executor,
+}
+
+impl AppHost {
+    async fn root(&self, session: &Session) -> Option<PathBuf> {
+        let project = self.engine.get()?.project(session.project_id?).await?;
+        Some(PathBuf::from(project.root))
+    }
+}
+
+#[async_trait]
+impl Host for AppHost {
+    async fn turn_context(&self, session: &Session) -> TurnContext {
+        let root = self.root(session).await;
+        let name = root
+            .as_ref()
+            .and_then(|root| root.file_name())
+            .map(|name| name.to_string_lossy().into_owned());
+        let instructions = match root {
+            Some(root) => tokio::task::spawn_blocking(move || instructions(&root))
+                .await
+                .unwrap_or_default(),
+            None => None,
+        };
+        let (now, mode) = (self.clock.now(), session.mode);
+        let tools = self.tools.describe().into_iter().map(|tool| ToolSpec {
+            name: tool.name,
+            description: tool.description,
+            input_schema: tool.input_schema,
+        });
+        TurnContext {
+            model: self.model.clone(),
+            system: system_prompt::build(now, name.as_deref(), mode, instructions.as_deref()),
+            tools: tools.collect(),
+            mode,
+        }
+    }
+
+    fn model(&self, id: &ModelId) -> Result<Arc<dyn Model>, rtc_model::Error> {
+        models::open(id)
+    }
+
+    fn tools(&self) -> &Registry {
+        &self.tools
+    }
+
+    async fn preview(&self, session: &Session, tool: &Arc<dyn ToolHandle>, args: &Value) -> Option<Preview> {
+        self.executor
+            .preview(session.id, self.root(session).await, tool, args)
+            .await
+    }
+
+    fn wake(&self, session: SessionId) {
+        self.executor.wake(session);
+    }
+
+    fn cancel(&self, rtc: RtcId) {
+        self.executor.cancel(rtc);
+    }
+}
+
+/// AGENTS.md of the project, as far as it is to be passed on. One that cannot be read is as good as none.
+fn instructions(root: &Path) -> Option<String> {
+    let path = VPath::parse("/AGENTS.md").ok()?;
+    let project = Project::open(root).ok()?;
+    let window = project
+        .read_window(&path, 1, INSTRUCTION_LINES, &CancellationToken::new())
+        .ok()?;
+    let mut text = String::new();
+    for line in window.lines {
+        if text.len() + line.text.len() > system_prompt::INSTRUCTIONS {
+            text.push_str("[the rest of AGENTS.md is left out: it is too long]\n");
+            break;
+        }
+        text.push_str(&line.text);
+        text.push('\n');
+    }
+    (!text.trim().is_empty()).then_some(text)
+}

@@ -1,0 +1,427 @@
+mod contents;
+mod naive;
+
+use std::fs;
+use std::sync::Mutex;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::walk::tests::{project, vpath, write};
+
+const EVERYTHING: FilePermit<'static> = &|_| true;
+
+fn search(project: &Project, query: &GrepQuery) -> GrepResult {
+    grep(project, query, EVERYTHING, &CancellationToken::new()).unwrap()
+}
+
+fn text(project: &Project, query: &GrepQuery) -> String {
+    search(project, query).render()
+}
+
+fn song() -> (TempDir, Project) {
+    project(&[
+        ("b.txt", "one\ntwo\nthree\nfour\nfive\nsix\ntwo two\n"),
+        ("a/z.rs", "fn two() {}\n"),
+        ("a.md", "none\n"),
+        (".hidden", "two\n"),
+        (".gitignore", "*.log\n"),
+        ("x.log", "two\n"),
+    ])
+}
+
+#[test]
+fn text_of_content() {
+    let (_folder, project) = song();
+    let query = GrepQuery::new("two");
+    insta::assert_snapshot!(text(&project, &query), @"
+    /a/z.rs:1:fn two() {}
+    /b.txt:2:two
+    /b.txt:7:two two
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { before: 1, after: 1, ..query.clone() }), @"
+    /a/z.rs:1:fn two() {}
+    --
+    /b.txt-1-one
+    /b.txt:2:two
+    /b.txt-3-three
+    --
+    /b.txt-6-six
+    /b.txt:7:two two
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { after: 3, before: 1, ..query.clone() }), @"
+    /a/z.rs:1:fn two() {}
+    --
+    /b.txt-1-one
+    /b.txt:2:two
+    /b.txt-3-three
+    /b.txt-4-four
+    /b.txt-5-five
+    /b.txt-6-six
+    /b.txt:7:two two
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery::new("seven")), @"No matches found");
+    insta::assert_snapshot!(text(&project, &GrepQuery { head_limit: 1, ..query.clone() }), @"
+    /a/z.rs:1:fn two() {}
+    [lines 1-1 of 3; go on with offset=1]
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { head_limit: 5, offset: 2, ..query.clone() }), @"
+    /b.txt:7:two two
+    [lines 3-3 of 3]
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { offset: 9, ..query.clone() }), @"
+    No matches found
+    [offset 9 is past the end: there are 3 lines]
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { pattern: "TWO".into(), case_sensitive: false, path: vpath("/a"), ..query }), @"/a/z.rs:1:fn two() {}");
+}
+
+#[test]
+fn text_of_files_and_counts() {
+    let (_folder, project) = song();
+    let files = GrepQuery {
+        output: GrepOutput::FilesWithMatches,
+        ..GrepQuery::new("two")
+    };
+    insta::assert_snapshot!(text(&project, &files), @"
+    Found 2 files
+    /a/z.rs
+    /b.txt
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { head_limit: 1, ..files.clone() }), @"
+    Found 2 files
+    /a/z.rs
+    [files 1-1 of 2; go on with offset=1]
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { glob: Some("*.rs".into()), ..files.clone() }), @"
+    Found 1 file
+    /a/z.rs
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { pattern: "seven".into(), ..files }), @"No files found");
+    let counts = GrepQuery {
+        output: GrepOutput::Count,
+        ..GrepQuery::new("two")
+    };
+    insta::assert_snapshot!(text(&project, &counts), @"
+    /a/z.rs:1
+    /b.txt:3
+
+    Found 4 total occurrences across 2 files
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { head_limit: 1, offset: 1, ..counts.clone() }), @"
+    /b.txt:3
+
+    Found 4 total occurrences across 2 files
+    [files 2-2 of 2]
+    ");
+    insta::assert_snapshot!(text(&project, &GrepQuery { pattern: "seven".into(), ..counts }), @"No matches found");
+}
+
+#[test]
+fn which_files_are_searched() {
+    for (what, change, want) in [
+        ("all", GrepQuery::new("two"), "/a/z.rs /b.txt"),
+        (
+            "glob by name",
+            GrepQuery {
+                glob: Some("*.{rs,py}".into()),
+                ..GrepQuery::new("two")
+            },
+            "/a/z.rs",
+        ),
+        (
+            "glob by path",
+            GrepQuery {
+                glob: Some("a/*".into()),
+                ..GrepQuery::new("two")
+            },
+            "/a/z.rs",
+        ),
+        (
+            "excluding glob",
+            GrepQuery {
+                glob: Some("!*.rs".into()),
+                ..GrepQuery::new("two")
+            },
+            "/b.txt",
+        ),
+        (
+            "a glob lets nothing ignored in",
+            GrepQuery {
+                glob: Some("*.log".into()),
+                ..GrepQuery::new("two")
+            },
+            "",
+        ),
+        (
+            "type",
+            GrepQuery {
+                file_type: Some("rust".into()),
+                ..GrepQuery::new("two")
+            },
+            "/a/z.rs",
+        ),
+        (
+            "folder",
+            GrepQuery {
+                path: vpath("/a"),
+                ..GrepQuery::new("two")
+            },
+            "/a/z.rs",
+        ),
+        (
+            "file",
+            GrepQuery {
+                path: vpath("/b.txt"),
+                ..GrepQuery::new("two")
+            },
+            "/b.txt",
+        ),
+        (
+            "ignored file",
+            GrepQuery {
+                path: vpath("/x.log"),
+                ..GrepQuery::new("two")
+            },
+            "/x.log",
+        ),
+        (
+            "hidden file, whatever the type",
+            GrepQuery {
+                path: vpath("/.hidden"),
+                file_type: Some("rust".into()),
+                ..GrepQuery::new("two")
+            },
+            "/.hidden",
+        ),
+    ] {
+        let (_folder, project) = song();
+        let query = GrepQuery {
+            output: GrepOutput::FilesWithMatches,
+            ..change
+        };
+        let GrepHits::Files(files) = search(&project, &query).hits else {
+            panic!("files were asked for")
+        };
+        let files: Vec<String> = files.iter().map(VPath::to_string).collect();
+        assert_eq!(files.join(" "), want, "{what}");
+    }
+}
+
+#[test]
+fn what_matches() {
+    for (pattern, content, multiline, want) in [
+        ("^two$", "one\r\ntwo\r\n", false, "2:two"),
+        (r"two\r$", "one\r\ntwo\r\ntwo\n", false, "2:two"),
+        ("e$", "one\ntwo", false, "1:one"),
+        ("wo$", "one\ntwo", false, "2:two"),
+        ("(?s)one.two", "one\ntwo\n", false, ""),
+        ("one.two", "x\none\ntwo\ny\n", true, "2:one 3:two"),
+        (r"one\ntwo", "one\ntwo\n", true, "1:one 2:two"),
+        ("(?-s)one.two", "one\ntwo\n", true, ""),
+        ("", "a\n\nb\n", false, "1:a 2: 3:b"),
+        ("é", "caf\u{e9}\n", false, "1:caf\u{e9}"),
+        (r"^\w+$", "caf\u{e9}\n", false, "1:caf\u{e9}"),
+        // A byte order mark is no part of the text.
+        ("^a", "\u{feff}a\n", false, "1:a"),
+    ] {
+        let (_folder, project) = project(&[("f", content)]);
+        let query = GrepQuery {
+            multiline,
+            ..GrepQuery::new(pattern)
+        };
+        let GrepHits::Content(lines) = search(&project, &query).hits else {
+            panic!("content was asked for")
+        };
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| format!("{}:{}", line.number, line.text))
+            .collect();
+        assert_eq!(lines.join(" "), want, "{pattern} in {content:?}");
+    }
+}
+
+#[test]
+fn occurrences() {
+    for (pattern, content, multiline, want) in [
+        ("a", "aa\nab\r\nb\n", false, 3),
+        ("^", "a\nb\n", false, 2),
+        ("$", "a\nb\n", true, 2),
+        (r"a\n", "a\na\n", true, 2),
+        ("a.b", "a\nb a\nb\n", true, 2),
+    ] {
+        let (_folder, project) = project(&[("f", content)]);
+        let query = GrepQuery {
+            multiline,
+            output: GrepOutput::Count,
+            ..GrepQuery::new(pattern)
+        };
+        assert_eq!(search(&project, &query).matches, want, "{pattern} in {content:?}");
+    }
+}
+
+#[test]
+fn kept_lines_are_bounded_by_the_page() {
+    let many = "needle\n".repeat(5_000);
+    let (_folder, project) = project(&[("a", &many), ("b", &many), ("c", &many)]);
+    let result = search(
+        &project,
+        &GrepQuery {
+            head_limit: 3,
+            offset: 4_999,
+            ..GrepQuery::new("needle")
+        },
+    );
+    assert_eq!((result.total, result.files, result.exact), (15_000, 3, true));
+    assert_eq!(result.next_offset(), Some(5_002));
+    let GrepHits::Content(lines) = result.hits else {
+        panic!("content was asked for")
+    };
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|line| format!("{}:{}", line.path, line.number))
+        .collect();
+    assert_eq!(lines, ["/a:5000", "/b:1", "/b:2"]);
+    // As many as can be had.
+    let result = search(
+        &project,
+        &GrepQuery {
+            head_limit: 0,
+            offset: 10_000,
+            ..GrepQuery::new("needle")
+        },
+    );
+    assert_eq!(result.hits.len(), 5_000);
+    let mut collector = Collector::new(GrepOutput::Content, 10);
+    let hits = |lines: usize| FileHits {
+        lines: (0..lines)
+            .map(|_| GrepLine {
+                path: vpath("/x"),
+                number: 1,
+                text: String::new(),
+                is_match: true,
+                clipped: None,
+            })
+            .collect(),
+        line_count: lines as u64,
+        match_count: lines as u64,
+        binary: false,
+    };
+    assert_eq!(collector.keep_of(&vpath("/m")), 10);
+    collector.add(&vpath("/m"), hits(10));
+    assert_eq!(
+        (collector.keep_of(&vpath("/z")), collector.keep_of(&vpath("/a"))),
+        (0, 10)
+    );
+    collector.add(&vpath("/a"), hits(4));
+    collector.add(&vpath("/b"), hits(9));
+    // /a and /b fill the page, so /m was let go.
+    assert_eq!(collector.keep_of(&vpath("/c")), 0);
+}
+
+#[test]
+fn refused_files_are_counted_and_not_opened() {
+    let (_folder, project) = song();
+    let asked = Mutex::new(Vec::new());
+    let permit = |path: &VPath| {
+        asked.lock().unwrap().push(path.to_string());
+        path.as_str() != "/b.txt"
+    };
+    let result = grep(
+        &project,
+        &GrepQuery::new("two"),
+        &permit,
+        &CancellationToken::new(),
+    )
+    .unwrap();
+    insta::assert_snapshot!(result.render(), @"
+    /a/z.rs:1:fn two() {}
+    [1 file not searched: permission is needed]
+    ");
+    assert_eq!((result.skipped.refused, result.exact), (1, true));
+    let mut asked = asked.into_inner().unwrap();
+    asked.sort();
+    assert_eq!(asked, ["/a.md", "/a/z.rs", "/b.txt"], "each file once, no folder");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_not_read() {
+    use std::os::unix::fs::symlink;
+
+    let outside = TempDir::new().unwrap();
+    write(outside.path(), "secret", "needle outside\n");
+    let (folder, project) = project(&[("real/a", "needle inside\n"), ("d/b", "needle swapped\n")]);
+    symlink(outside.path(), folder.path().join("out")).unwrap();
+    symlink(outside.path().join("secret"), folder.path().join("file-out")).unwrap();
+    symlink("real", folder.path().join("in")).unwrap();
+    // Swapped between the walk and the opening.
+    let permit = |path: &VPath| {
+        if path.as_str() == "/d/b" {
+            fs::rename(outside.path().join("secret"), outside.path().join("b")).unwrap();
+            fs::remove_dir_all(folder.path().join("d")).unwrap();
+            symlink(outside.path(), folder.path().join("d")).unwrap();
+        }
+        true
+    };
+    let result = grep(
+        &project,
+        &GrepQuery::new("needle"),
+        &permit,
+        &CancellationToken::new(),
+    )
+    .unwrap();
+    insta::assert_snapshot!(result.render(), @"
+    /real/a:1:needle inside
+    [1 path could not be read]
+    ");
+    for path in ["/out", "/out/secret", "/file-out"] {
+        let query = GrepQuery {
+            path: vpath(path),
+            ..GrepQuery::new("needle")
+        };
+        let refused = grep(&project, &query, EVERYTHING, &CancellationToken::new());
+        assert!(matches!(refused, Err(Error::Outside { .. })), "{path}");
+    }
+    let query = GrepQuery {
+        path: vpath("/in"),
+        ..GrepQuery::new("needle")
+    };
+    insta::assert_snapshot!(text(&project, &query), @"/real/a:1:needle inside");
+}
+
+#[test]
+fn refused_queries() {
+    let (_folder, project) = song();
+    let error = |query: GrepQuery| {
+        grep(&project, &query, EVERYTHING, &CancellationToken::new())
+            .unwrap_err()
+            .to_string()
+    };
+    insta::assert_snapshot!(error(GrepQuery::new("a(")), @r"the pattern `a(` is not valid: at character 2 (`(`): unclosed group; a literal `(` is written `\(`");
+    insta::assert_snapshot!(error(GrepQuery { glob: Some("{a".into()), ..GrepQuery::new("a") }), @"the pattern `{a` is not valid: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)");
+    insta::assert_snapshot!(error(GrepQuery { file_type: Some("rus".into()), ..GrepQuery::new("a") }), @"there is no file type `rus`; use a name such as `rust`, `py` or `ts`, or a glob such as `*.rus`");
+    insta::assert_snapshot!(error(GrepQuery { offset: MAX_GREP_REACH, ..GrepQuery::new("a") }), @"offset 20000 is too far: pages begin before 20000; narrow the pattern or the path instead");
+    insta::assert_snapshot!(error(GrepQuery { path: vpath("/nope/x"), ..GrepQuery::new("a") }), @"`/nope/x` does not exist; the nearest folder that does is `/`");
+}
+
+/// A file is not read on after a cancellation.
+#[test]
+fn cancelled_in_the_middle_of_a_file() {
+    let (_folder, project) = project(&[("a", &"needle\n".repeat(1_000_000))]);
+    let cancel = CancellationToken::new();
+    let query = GrepQuery::new("needle");
+    let search = Search::new(&query).unwrap();
+    let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap();
+    cancel.cancel();
+    let searched = search.search(&walk, &mut search.searcher(), &vpath("/a"), 10);
+    assert_eq!((searched.bytes, searched.hits.match_count), (0, 0));
+    let permit = |_: &VPath| {
+        cancel.cancel();
+        true
+    };
+    assert!(matches!(
+        grep(&project, &query, &permit, &cancel),
+        Err(Error::Cancelled)
+    ));
+}

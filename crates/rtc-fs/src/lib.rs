@@ -1,0 +1,45 @@
+//! A project folder: jail, text codec, atomic byte-exact edits, search and pre-images.
+//!
+//! It knows nothing of tools or permissions. The interface is synchronous, and operations that can take long
+//! take a `CancellationToken` and end within 50 ms of its cancellation.
+
+// This crate is the place where user files are opened, so it may do what the root `clippy.toml` bans elsewhere.
+#![allow(clippy::disallowed_methods)]
+
+mod atomic;
+mod attributes;
+mod change;
+mod codec;
+mod diff;
+mod edit;
+mod error;
+mod exchange;
+mod find;
+mod grep;
+mod nearest;
+mod path;
+mod preimage;
+mod project;
+mod read;
+mod resolve;
+mod stat;
+mod walk;
+
+pub use atomic::Recovery;
+pub use change::{Applied, Before, MAX_CHANGED_BYTES, Mark, Planned, WriteMode};
+pub use codec::{Detected, Encoding, LineEnd, binary_kind, detect};
+pub use diff::MAX_DIFF_BYTES;
+pub use error::{Error, MAX_LISTED_LINES};
+pub use find::{DEFAULT_FIND_LIMIT, FindQuery, FindResult, Found, MAX_FIND_LIMIT, find};
+pub use grep::{
+    Clip, DEFAULT_GREP_LIMIT, GrepFile, GrepHits, GrepLine, GrepOutput, GrepQuery, GrepResult,
+    MAX_GREP_CONTEXT, MAX_GREP_LINE_BYTES, MAX_GREP_LINE_CHARS, MAX_GREP_REACH, Skipped, grep,
+};
+pub use nearest::Nearest;
+pub use path::{MAX_PATH_BYTES, VPath};
+pub use preimage::{Kept, KeptSpan, MAX_PRE_IMAGES, PreImage, PreImageFolder};
+pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project};
+pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES, Window};
+pub use resolve::{MAX_LINKS, Resolved};
+pub use stat::{Hash, Identity, Kind, Stat};
+pub use walk::FilePermit;

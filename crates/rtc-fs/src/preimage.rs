@@ -1,0 +1,415 @@
+//! What was there before a change, kept so that it can be undone.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rtc_types::RtcId;
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Hash, VPath};
+
+/// Pre-images that one call can keep.
+pub const MAX_PRE_IMAGES: u32 = 10_000;
+
+/// Version of the files in a [`PreImageFolder`].
+const VERSION: u32 = 1;
+
+/// What a change replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PreImage {
+    /// The file, without links.
+    pub path: VPath,
+    /// Hash of the whole content before; `None` if there was no file.
+    pub before: Option<Hash>,
+    /// Hash of the whole content after: an undo is possible as long as the file has it.
+    pub after: Hash,
+    /// What is needed to get from after to before.
+    pub kept: Kept,
+}
+
+/// The part of the old content that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// There was no file.
+    Absent,
+    /// All of it.
+    Whole(Vec<u8>),
+    /// What an edit replaced, ascending.
+    Spans(Vec<KeptSpan>),
+}
+
+/// One place that an edit replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptSpan {
+    /// Where the new bytes begin in the new content.
+    pub start: u64,
+    /// How many new bytes there are.
+    pub length: u64,
+    /// The old bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl PreImage {
+    /// The whole content before the change, from the content `after` it; `None` if there was no file.
+    ///
+    /// # Errors
+    /// [`Error::ChangedSince`] if `after` is not what the change left, [`Error::DamagedPreImage`] if what was kept
+    /// does not lead to what was there.
+    pub fn before(&self, after: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        if Hash::of(after) != self.after {
+            return Err(Error::ChangedSince {
+                path: self.path.clone(),
+            });
+        }
+        let before = match &self.kept {
+            Kept::Absent => None,
+            Kept::Whole(bytes) => Some(bytes.clone()),
+            Kept::Spans(spans) => {
+                Some(without_spans(after, spans).ok_or_else(|| self.damaged("its places do not fit"))?)
+            }
+        };
+        if before.as_deref().map(Hash::of) != self.before {
+            return Err(self.damaged("its content is not what was there"));
+        }
+        Ok(before)
+    }
+
+    fn damaged(&self, reason: &str) -> Error {
+        Error::DamagedPreImage {
+            name: format!("of `{}`", self.path),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+fn without_spans(after: &[u8], spans: &[KeptSpan]) -> Option<Vec<u8>> {
+    let mut before = Vec::with_capacity(after.len());
+    let mut from = 0;
+    for span in spans {
+        let start = usize::try_from(span.start).ok()?;
+        before.extend_from_slice(after.get(from..start)?);
+        before.extend_from_slice(&span.bytes);
+        from = start.checked_add(usize::try_from(span.length).ok()?)?;
+    }
+    before.extend_from_slice(after.get(from..)?);
+    Some(before)
+}
+
+/// The file that describes a pre-image; its bytes are in another one beside it.
+#[derive(Serialize, Deserialize)]
+struct Description {
+    version: u32,
+    path: VPath,
+    before: Option<Hash>,
+    after: Hash,
+    /// Hash of the bytes beside it.
+    bytes: Hash,
+    kept: KeptDescription,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptDescription {
+    Absent,
+    Whole,
+    Spans(Vec<SpanDescription>),
+}
+
+#[derive(Serialize, Deserialize)]
+struct SpanDescription {
+    start: u64,
+    length: u64,
+    /// How many of the bytes belong to it.
+    kept: u64,
+}
+
+/// Keeps pre-images in a folder of the application's data: `<rtc id>/<n>.json` and `<n>.bytes`, `n` from 1.
+#[derive(Debug, Clone)]
+pub struct PreImageFolder {
+    folder: PathBuf,
+}
+
+impl PreImageFolder {
+    /// Uses `folder`, which is made if it does not exist.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be made.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// Keeps one more pre-image of the call `rtc` and says its number. It is durable when this returns.
+    ///
+    /// # Errors
+    /// [`Error::NotKept`], for example without room or after [`MAX_PRE_IMAGES`].
+    pub fn keep(&self, rtc: RtcId, image: &PreImage) -> Result<u32, Error> {
+        let not_kept = |reason: String| Error::NotKept {
+            path: image.path.clone(),
+            reason,
+        };
+        let number = self
+            .numbers(rtc)
+            .map_err(|error| not_kept(error.to_string()))?
+            .last()
+            .map_or(1, |last| last + 1);
+        if number > MAX_PRE_IMAGES {
+            return Err(not_kept(format!(
+                "the call has already changed files {MAX_PRE_IMAGES} times"
+            )));
+        }
+        self.store(rtc, number, image)
+            .map_err(|error| not_kept(error.to_string()))?;
+        Ok(number)
+    }
+
+    fn store(&self, rtc: RtcId, number: u32, image: &PreImage) -> io::Result<()> {
+        let folder = self.call_folder(rtc);
+        let made = !folder.exists();
+        fs::create_dir_all(&folder)?;
+        let mut bytes = Vec::new();
+        let kept = match &image.kept {
+            Kept::Absent => KeptDescription::Absent,
+            Kept::Whole(whole) => {
+                bytes.extend_from_slice(whole);
+                KeptDescription::Whole
+            }
+            Kept::Spans(spans) => KeptDescription::Spans(
+                spans
+                    .iter()
+                    .map(|span| {
+                        bytes.extend_from_slice(&span.bytes);
+                        SpanDescription {
+                            start: span.start,
+                            length: span.length,
+                            kept: span.bytes.len() as u64,
+                        }
+                    })
+                    .collect(),
+            ),
+        };
+        let description = Description {
+            version: VERSION,
+            path: image.path.clone(),
+            before: image.before,
+            after: image.after,
+            bytes: Hash::of(&bytes),
+            kept,
+        };
+        // The description comes last and by rename: without it the bytes are not a pre-image.
+        write_synced(&folder.join(format!("{number}.bytes")), &bytes)?;
+        let unfinished = folder.join(format!("{number}.json.new"));
+        write_synced(&unfinished, &serde_json::to_vec(&description)?)?;
+        fs::rename(&unfinished, folder.join(format!("{number}.json")))?;
+        sync_folder(&folder)?;
+        if made { sync_folder(&self.folder) } else { Ok(()) }
+    }
+
+    /// The numbers of the pre-images of a call, ascending; none if it has none.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn list(&self, rtc: RtcId) -> Result<Vec<u32>, Error> {
+        self.numbers(rtc)
+            .map_err(|source| failed(&self.call_folder(rtc), source))
+    }
+
+    fn numbers(&self, rtc: RtcId) -> io::Result<Vec<u32>> {
+        let entries = match fs::read_dir(self.call_folder(rtc)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let mut numbers = Vec::new();
+        for entry in entries {
+            let name = entry?.file_name();
+            numbers.extend(
+                name.to_str()
+                    .and_then(|name| name.strip_suffix(".json")?.parse::<u32>().ok()),
+            );
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Reads a pre-image back.
+    ///
+    /// # Errors
+    /// [`Error::DamagedPreImage`] if it is not what was kept, [`Error::Io`] if it cannot be read.
+    pub fn load(&self, rtc: RtcId, number: u32) -> Result<PreImage, Error> {
+        let folder = self.call_folder(rtc);
+        let read = |suffix: &str| {
+            let path = folder.join(format!("{number}.{suffix}"));
+            fs::read(&path).map_err(|source| failed(&path, source))
+        };
+        let damaged = |reason: String| Error::DamagedPreImage {
+            name: format!("{rtc}/{number}"),
+            reason,
+        };
+        let description: Description =
+            serde_json::from_slice(&read("json")?).map_err(|error| damaged(error.to_string()))?;
+        if description.version != VERSION {
+            return Err(damaged(format!(
+                "its version is {}, known is {VERSION}",
+                description.version
+            )));
+        }
+        let bytes = read("bytes")?;
+        if Hash::of(&bytes) != description.bytes {
+            return Err(damaged("its bytes have changed".to_owned()));
+        }
+        let kept = match description.kept {
+            KeptDescription::Absent => Kept::Absent,
+            KeptDescription::Whole => Kept::Whole(bytes),
+            KeptDescription::Spans(spans) => {
+                let mut rest = bytes.as_slice();
+                let mut kept = Vec::with_capacity(spans.len());
+                for span in spans {
+                    let count = usize::try_from(span.kept).unwrap_or(usize::MAX);
+                    let (own, after) = rest
+                        .split_at_checked(count)
+                        .ok_or_else(|| damaged("its bytes are too few".to_owned()))?;
+                    kept.push(KeptSpan {
+                        start: span.start,
+                        length: span.length,
+                        bytes: own.to_vec(),
+                    });
+                    rest = after;
+                }
+                Kept::Spans(kept)
+            }
+        };
+        Ok(PreImage {
+            path: description.path,
+            before: description.before,
+            after: description.after,
+            kept,
+        })
+    }
+
+    fn call_folder(&self, rtc: RtcId) -> PathBuf {
+        self.folder.join(rtc.to_string())
+    }
+}
+
+fn failed(path: &Path, source: io::Error) -> Error {
+    Error::Io {
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        fs::File::open(folder)?.sync_all()
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u128) -> RtcId {
+        RtcId::new(uuid::Uuid::from_u128(number))
+    }
+
+    #[test]
+    fn keeps_lists_and_loads() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = PreImageFolder::open(&data.path().join("undo")).unwrap();
+        assert_eq!(folder.list(id(1)).unwrap(), Vec::<u32>::new());
+        let path = VPath::parse("/a").unwrap();
+        let images = [
+            PreImage {
+                path: path.clone(),
+                before: None,
+                after: Hash::of(b"new"),
+                kept: Kept::Absent,
+            },
+            PreImage {
+                path: path.clone(),
+                before: Some(Hash::of(b"old\0")),
+                after: Hash::of(b"new"),
+                kept: Kept::Whole(b"old\0".to_vec()),
+            },
+            PreImage {
+                path,
+                before: Some(Hash::of(b"a-bb-c")),
+                after: Hash::of(b"xa--cyy"),
+                kept: Kept::Spans(vec![
+                    KeptSpan {
+                        start: 0,
+                        length: 1,
+                        bytes: Vec::new(),
+                    },
+                    KeptSpan {
+                        start: 3,
+                        length: 0,
+                        bytes: b"bb".to_vec(),
+                    },
+                    KeptSpan {
+                        start: 5,
+                        length: 2,
+                        bytes: Vec::new(),
+                    },
+                ]),
+            },
+        ];
+        for (at, image) in images.iter().enumerate() {
+            assert_eq!(folder.keep(id(1), image).unwrap(), at as u32 + 1);
+        }
+        assert_eq!(folder.keep(id(2), &images[0]).unwrap(), 1);
+        let folder = PreImageFolder::open(&data.path().join("undo")).unwrap();
+        assert_eq!(folder.list(id(1)).unwrap(), [1, 2, 3]);
+        for (at, image) in images.iter().enumerate() {
+            assert_eq!(&folder.load(id(1), at as u32 + 1).unwrap(), image);
+        }
+        assert_eq!(images[0].before(b"new").unwrap(), None);
+        assert_eq!(images[1].before(b"new").unwrap(), Some(b"old\0".to_vec()));
+        assert_eq!(images[2].before(b"xa--cyy").unwrap(), Some(b"a-bb-c".to_vec()));
+        assert!(matches!(
+            images[2].before(b"else"),
+            Err(Error::ChangedSince { .. })
+        ));
+    }
+
+    #[test]
+    fn damage_is_told() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = PreImageFolder::open(data.path()).unwrap();
+        let path = VPath::parse("/a").unwrap();
+        let image = PreImage {
+            path,
+            before: Some(Hash::of(b"old")),
+            after: Hash::of(b"new"),
+            kept: Kept::Whole(b"old".to_vec()),
+        };
+        folder.keep(id(1), &image).unwrap();
+        let call = data.path().join(id(1).to_string());
+        fs::write(call.join("1.bytes"), b"odd").unwrap();
+        assert!(matches!(
+            folder.load(id(1), 1),
+            Err(Error::DamagedPreImage { .. })
+        ));
+        // Bytes without a description are what a crash leaves: not a pre-image, and their number is used again.
+        fs::remove_file(call.join("1.json")).unwrap();
+        assert_eq!(folder.list(id(1)).unwrap(), Vec::<u32>::new());
+        assert_eq!(folder.keep(id(1), &image).unwrap(), 1);
+        assert_eq!(folder.load(id(1), 1).unwrap(), image);
+        fs::write(call.join("1.json"), b"{}").unwrap();
+        assert!(matches!(
+            folder.load(id(1), 1),
+            Err(Error::DamagedPreImage { .. })
+        ));
+    }
+}

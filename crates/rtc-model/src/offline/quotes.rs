@@ -1,0 +1,188 @@
+//! Takes quoted text out of a request, so that the phrases see only the words around it.
+
+/// The most quoted pieces of one message that are recognised; later ones stay plain text.
+const MAX_QUOTES: usize = 1_000;
+
+/// The first of the private characters that stand for quoted pieces.
+const FIRST: u32 = 0xE000;
+
+/// The regular expression class of those characters.
+pub(super) const QUOTE_CLASS: &str = r"[\u{E000}-\u{E3E7}]";
+
+/// What opens a quotation and what closes it. Three backticks come first: they begin with one.
+const PAIRS: [(&str, &str); 9] = [
+    ("```", "```"),
+    ("\"", "\""),
+    ("'", "'"),
+    ("`", "`"),
+    ("“", "”"),
+    ("‘", "’"),
+    ("「", "」"),
+    ("『", "』"),
+    ("«", "»"),
+];
+
+/// A message whose quoted pieces are single private characters.
+pub(super) struct Masked {
+    /// The message with the placeholders.
+    pub(super) text: String,
+    pieces: Vec<Piece>,
+}
+
+struct Piece {
+    inner: String,
+    shown: String,
+}
+
+impl Masked {
+    /// Masks the quoted pieces of a message. After words such as `with the content:` all the rest is one piece.
+    pub(super) fn new(message: &str) -> Masked {
+        let mut masked = Masked { text: String::new(), pieces: Vec::new() };
+        let mut rest = message;
+        let mut unclosed = [false; PAIRS.len()]; // what was not closed once is not closed later: keeps this linear
+        while let Some(character) = rest.chars().next() {
+            if masked.pieces.len() < MAX_QUOTES {
+                if let Some((inner, shown)) = quotation(rest, masked.text.chars().next_back(), &mut unclosed) {
+                    rest = &rest[shown.len()..];
+                    masked.push(inner, shown);
+                    continue;
+                }
+                if ends_in_announcement(&masked.text) && !rest.trim().is_empty() && !opens(rest.trim_start()) {
+                    masked.push(rest.trim(), rest);
+                    break;
+                }
+            }
+            let private = u32::from(character).checked_sub(FIRST).is_some_and(|index| index < 0x1900);
+            masked.text.push(if private { ' ' } else { character });
+            rest = &rest[character.len_utf8()..];
+        }
+        masked
+    }
+
+    /// The text that a piece of the masked message stands for, without its quotation marks.
+    pub(super) fn plain(&self, piece: &str) -> String {
+        self.fill(piece, |piece| &piece.inner)
+    }
+
+    /// A piece of the masked message as the user wrote it.
+    pub(super) fn shown(&self, piece: &str) -> String {
+        self.fill(piece, |piece| &piece.shown)
+    }
+
+    /// Whether this piece of the masked message is exactly one quotation.
+    pub(super) fn is_quoted(&self, piece: &str) -> bool {
+        let mut characters = piece.chars();
+        characters.next().is_some_and(|first| self.piece(first).is_some()) && characters.next().is_none()
+    }
+
+    fn push(&mut self, inner: &str, shown: &str) {
+        let code = FIRST + u32::try_from(self.pieces.len()).unwrap_or(0);
+        self.text.push(char::from_u32(code).unwrap_or(' '));
+        self.pieces.push(Piece { inner: inner.to_owned(), shown: shown.to_owned() });
+    }
+
+    fn piece(&self, character: char) -> Option<&Piece> {
+        let index = u32::from(character).checked_sub(FIRST)?;
+        self.pieces.get(usize::try_from(index).ok()?)
+    }
+
+    fn fill(&self, text: &str, of: impl Fn(&Piece) -> &String) -> String {
+        let mut filled = String::with_capacity(text.len());
+        for character in text.chars() {
+            match self.piece(character) {
+                Some(piece) => filled.push_str(of(piece)),
+                None => filled.push(character),
+            }
+        }
+        filled
+    }
+}
+
+/// The quotation that `text` begins with: what is inside, and the whole.
+fn quotation<'t>(
+    text: &'t str,
+    before: Option<char>,
+    unclosed: &mut [bool; PAIRS.len()],
+) -> Option<(&'t str, &'t str)> {
+    let index = PAIRS.iter().position(|(open, _)| text.starts_with(open))?;
+    let (open, close) = PAIRS[index];
+    if unclosed[index] {
+        return None;
+    }
+    let straight = open == "'";
+    if straight && before.is_some_and(|before| before.is_ascii_alphanumeric()) {
+        return None; // an apostrophe
+    }
+    let mut from = open.len();
+    loop {
+        let Some(at) = text[from..].find(close).map(|at| from + at) else {
+            unclosed[index] = true;
+            return None;
+        };
+        let end = at + close.len();
+        let apostrophe =
+            straight && text[end..].chars().next().is_some_and(|after| after.is_ascii_alphanumeric());
+        if !apostrophe {
+            let inner = &text[open.len()..at];
+            return Some((if open == "```" { fenced(inner) } else { inner }, &text[..end]));
+        }
+        from = end;
+    }
+}
+
+/// A fenced block without the language name on its first line and without the line end before its last fence.
+fn fenced(inner: &str) -> &str {
+    match inner.split_once('\n') {
+        Some((first, body)) if !first.trim().contains(' ') => body.strip_suffix('\n').unwrap_or(body),
+        _ => inner,
+    }
+}
+
+fn opens(text: &str) -> bool {
+    PAIRS.iter().any(|(open, _)| text.starts_with(open))
+}
+
+/// Whether the text so far ends in words that announce content up to the end of the message.
+fn ends_in_announcement(text: &str) -> bool {
+    let Some(words) = text.strip_suffix([':', '：']) else { return false };
+    let mut words: Vec<char> = words.chars().rev().skip_while(|c| c.is_whitespace()).take(12).collect();
+    words.reverse();
+    let words = words.into_iter().collect::<String>().to_lowercase();
+    ["content", "contents", "text", "following", "lines", "line", "内容", "内容为", "内容是", "内容如下"]
+        .iter()
+        .any(|word| words.ends_with(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotations_of_every_kind_are_one_piece_each() {
+        let table = [
+            ("say \"a b\" now", vec!["a b"]),
+            ("say 'it's so' now", vec!["it's so"]),
+            ("don't touch Peter's file", vec![]),
+            ("把“甲 乙”换成「丙」", vec!["甲 乙", "丙"]),
+            ("把'a'换成`b \" c`", vec!["a", "b \" c"]),
+            ("with ```rust\nfn a() {}\n``` end", vec!["fn a() {}"]),
+            ("an open \" stays", vec![]),
+            ("empty \"\" too", vec![""]),
+            ("create a.md with the content: Hello, then\nbye", vec!["Hello, then\nbye"]),
+            ("create a.md with the content: \"x\" then y", vec!["x"]),
+            ("新建 a.md，内容为：一行", vec!["一行"]),
+        ];
+        for (message, expected) in table {
+            let masked = Masked::new(message);
+            let pieces: Vec<_> = masked.pieces.iter().map(|piece| piece.inner.as_str()).collect();
+            assert_eq!(pieces, expected, "{message}");
+            assert_eq!(masked.shown(&masked.text), message);
+        }
+    }
+
+    #[test]
+    fn private_characters_of_the_user_are_not_taken_for_quotations() {
+        let masked = Masked::new("a \u{E000} b \"c\"");
+        assert_eq!(masked.plain(&masked.text), "a   b c");
+    }
+}

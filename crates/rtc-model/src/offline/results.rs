@@ -1,0 +1,129 @@
+//! Reads the texts that the tools answer with.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::place::pattern_anywhere;
+
+static MATCH: LazyLock<Regex> = LazyLock::new(|| pattern_anywhere(r"^(?P<path>/.*?):(?P<line>\d+):(?P<text>.*)$"));
+static NUMBERED: LazyLock<Regex> = LazyLock::new(|| pattern_anywhere(r"^ *(?P<number>\d+)\t(?P<text>.*)$"));
+static TOTAL: LazyLock<Regex> =
+    LazyLock::new(|| pattern_anywhere(r"(?P<atleast>at least )?(?P<total>\d+) total occurrences?(?:\(s\))? across (?:at least )?(?P<files>\d+) files?"));
+
+/// A line in which a text was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Match {
+    /// The file.
+    pub(super) path: String,
+    /// The line's number.
+    pub(super) line: u64,
+    /// The line.
+    pub(super) text: String,
+}
+
+/// Lines of a file, as read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Document {
+    /// The lines, without their numbers.
+    pub(super) lines: Vec<String>,
+    /// What the tool says besides.
+    pub(super) notes: Vec<String>,
+}
+
+impl Document {
+    /// Reads the answer of the read tool.
+    pub(super) fn parse(text: &str) -> Document {
+        let mut document = Document::default();
+        for line in text.lines() {
+            match NUMBERED.captures(line) {
+                Some(found) => document.lines.push(found["text"].to_owned()),
+                None if line.trim().is_empty() => {}
+                None => document.notes.push(line.trim().to_owned()),
+            }
+        }
+        document
+    }
+
+    /// Whether the tool says that the file goes on at the line with this number.
+    pub(super) fn goes_on_at(&self, line: usize) -> bool {
+        let number = line.to_string();
+        let names_it = |note: &String| note.split(|c: char| !c.is_ascii_digit()).any(|part| part == number);
+        self.notes.iter().any(names_it)
+    }
+}
+
+/// The paths of a list, one a line.
+pub(super) fn paths(text: &str) -> Vec<String> {
+    text.lines().map(str::trim_end).filter(|line| line.starts_with('/')).map(str::to_owned).collect()
+}
+
+/// What a tool says in brackets after a list, if it says something.
+pub(super) fn note(text: &str) -> Option<String> {
+    let last = text.lines().rev().find(|line| !line.trim().is_empty())?.trim();
+    (last.starts_with('[') && last.ends_with(']')).then(|| last.to_owned())
+}
+
+/// The entries of a folder.
+pub(super) fn entries(text: &str) -> Vec<String> {
+    let note = note(text);
+    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    lines.filter(|line| Some(*line) != note.as_deref()).map(str::to_owned).collect()
+}
+
+/// The lines that a search found.
+pub(super) fn matches(text: &str) -> Vec<Match> {
+    let found = text.lines().filter_map(|line| MATCH.captures(line));
+    let found = found.filter_map(|found| {
+        Some(Match {
+            path: found["path"].to_owned(),
+            line: found["line"].parse().ok()?,
+            text: found["text"].to_owned(),
+        })
+    });
+    found.collect()
+}
+
+/// How often a text occurs, in how many files, and whether it may be more.
+pub(super) fn total(text: &str) -> (u64, u64, bool) {
+    let found = TOTAL.captures(text).map(|found| {
+        let number = |name: &str| found[name].parse().unwrap_or(0);
+        (number("total"), number("files"), found.name("atleast").is_some())
+    });
+    found.unwrap_or((0, 0, false))
+}
+
+/// The value of a `key: value` line.
+pub(super) fn field<'t>(text: &'t str, key: &str) -> Option<&'t str> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim))
+}
+
+/// The user's answer to a question of ours, or the whole text if it is not laid out as usual.
+pub(super) fn answer<'t>(text: &'t str, question: &str) -> &'t str {
+    let Some(at) = text.find(question) else { return text.trim() };
+    let rest = text[at + question.len()..].trim_start_matches(['"', '=', ':', ' ']);
+    rest.split('"').next().unwrap_or(rest).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_the_tools_are_read() {
+        let read = Document::parse("     1\ta b\n     2\t\n     3\t7\tc\n[Lines 1 to 3 of 9; go on with offset 4]");
+        assert_eq!(read.lines, ["a b", "", "7\tc"]);
+        assert!(read.goes_on_at(4) && !read.goes_on_at(10));
+        assert_eq!(paths("Found 2 file(s)\n/a b.txt\n/c/d\n[more]"), ["/a b.txt", "/c/d"]);
+        assert_eq!(entries("a\nb/\nc -> d\n[3 of 9]"), ["a", "b/", "c -> d"]);
+        assert_eq!(note("a\n[3 of 9]\n").as_deref(), Some("[3 of 9]"));
+        let one = matches("/a:b.rs:12:let x: u8 = 1;\n--\nnonsense");
+        assert_eq!(one, [Match { path: "/a:b.rs".to_owned(), line: 12, text: "let x: u8 = 1;".to_owned() }]);
+        assert_eq!(total("/a:2\n/b:1\n\nFound 3 total occurrence(s) across 2 file(s)"), (3, 2, false));
+        assert_eq!(total("Found at least 3 total occurrences across 2 files"), (3, 2, true));
+        assert_eq!(total("No matches found"), (0, 0, false));
+        assert_eq!(field("path: /a\nreplaced: 4\ndiff:\n+replaced: 9", "replaced"), Some("4"));
+        assert_eq!(answer("User answered: \"Which one?\"=\"/a.json\". Go on.", "Which one?"), "/a.json");
+        assert_eq!(answer("/a.json", "Which one?"), "/a.json");
+    }
+}

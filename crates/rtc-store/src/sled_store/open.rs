@@ -1,0 +1,260 @@
+//! Opening a store: in which nothing that was stored is ever changed or deleted because it cannot be read.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::blobs::Blobs;
+use super::committer::{Committer, QUEUE_BATCHES, Request, is_named};
+use super::header::{Header, Schema};
+use super::reserve::Reserve;
+use super::snapshot::{Undo, database_failure};
+use super::{Database, Shared, SledOptions, SledStore, files, layout};
+use crate::{Error, Revision};
+
+/// How often sled's own lock is tried: a database just closed in this process may hold it a moment longer.
+const LOCK_TRIES: u32 = 100;
+
+/// The wait between two tries.
+const LOCK_WAIT: Duration = Duration::from_millis(20);
+
+/// How often sled's background thread writes what is lazy and takes back space, in milliseconds. Only that
+/// thread takes space back: with longer waits the files grow to several times their content.
+const BACKGROUND_MILLISECONDS: u64 = 50;
+
+pub(super) fn open(folder: &Path, options: &SledOptions) -> Result<SledStore, Error> {
+    let (committer, requests) = prepare(folder, options)?;
+    start(committer, requests)
+}
+
+/// Starts the committing thread.
+pub(super) fn start(committer: Committer, requests: mpsc::Sender<Request>) -> Result<SledStore, Error> {
+    let shared = Arc::clone(&committer.shared);
+    let thread = thread::Builder::new()
+        .name("store".to_owned())
+        .spawn(move || committer.run());
+    let thread =
+        thread.map_err(|error| Error::file("start the committing thread of", &shared.folder, error))?;
+    Ok(SledStore {
+        shared,
+        requests: Some(requests),
+        committer: Some(thread),
+    })
+}
+
+/// Opens everything, and leaves starting the thread.
+pub(super) fn prepare(
+    folder: &Path,
+    options: &SledOptions,
+) -> Result<(Committer, mpsc::Sender<Request>), Error> {
+    let file_error = |action, path: &Path| {
+        let path = path.to_owned();
+        move |error| Error::file(action, &path, error)
+    };
+    files::create_folder(folder).map_err(file_error("create the folder", folder))?;
+    let lock = take_lock(folder)?;
+
+    let header = Header::read(folder)?;
+    if let Some(header) = &header {
+        header.schema.check()?;
+    }
+    // Before the database: if the disk is full, the reserve gives it the room it needs to open.
+    let reserve = Reserve::new(folder);
+    let path = folder.join("db");
+    if header.is_none() {
+        reserve.make_room_for_creation()?;
+    }
+    let database = open_database(&path, options)?;
+    let tree = database.tree();
+    let device = File::options().write(true).open(path.join("db"));
+    let device = device.map_err(file_error("open the file", &path))?;
+
+    let (schema, revision) = match (read_schema(tree, &path)?, &header) {
+        (Some(schema), _) => {
+            schema.check()?;
+            let revision = read_revision(tree, &path)?;
+            let header_revision = header
+                .as_ref()
+                .map_or(Revision(0), |header| Revision(header.revision));
+            if revision < header_revision {
+                let detail = format!("it ends at commit {} of {}", revision.0, header_revision.0);
+                return Err(Error::damaged(&path, detail));
+            }
+            (schema, revision)
+        }
+        (None, Some(_)) => return Err(Error::damaged(&path, "its content is gone")),
+        (None, None) if !tree.is_empty() => return Err(Error::damaged(&path, "it does not say what it is")),
+        (None, None) => (create(folder, &path, tree, &device)?, Revision(0)),
+    };
+    let header_revision = match &header {
+        Some(header) => Revision(header.revision),
+        None => {
+            Header {
+                schema: schema.clone(),
+                revision: revision.0,
+            }
+            .write(folder)?;
+            revision
+        }
+    };
+
+    let blobs = Blobs::open(folder)?;
+    blobs.sweep(|hash| {
+        is_named(tree, hash).map_err(|error| database_failure("read the database", &path, error))
+    })?;
+    // Now that the database has what it needs.
+    reserve.room();
+
+    let shared = Arc::new(Shared {
+        database,
+        blobs,
+        reserve,
+        undo: RwLock::new(Undo::new()),
+        reading: RwLock::new(()),
+        folder: folder.to_owned(),
+        epoch: schema.epoch(),
+        _lock: lock,
+    });
+    let (sender, requests) = mpsc::channel(QUEUE_BATCHES);
+    let committer = Committer {
+        shared,
+        requests,
+        device,
+        schema,
+        revision,
+        header_revision,
+        stopped: None,
+        unnamed: Vec::new(),
+        unflushed: false,
+    };
+    Ok((committer, sender))
+}
+
+fn take_lock(folder: &Path) -> Result<File, Error> {
+    let path = folder.join("lock");
+    let mut lock =
+        files::open_private(&path, false).map_err(|error| Error::file("open the lock", &path, error))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(Error::Busy {
+                folder: folder.to_owned(),
+            });
+        }
+        Err(TryLockError::Error(error)) => return Err(Error::file("take the lock", &path, error)),
+    }
+    // For people who look; on a full disk it may stay empty.
+    let _ = lock
+        .set_len(0)
+        .and_then(|()| writeln!(lock, "{}", std::process::id()));
+    Ok(lock)
+}
+
+fn open_database(path: &Path, options: &SledOptions) -> Result<Database, Error> {
+    let config = || {
+        sled::Config::new()
+            .path(path)
+            .cache_capacity(options.cache_bytes)
+            .flush_every_ms(Some(BACKGROUND_MILLISECONDS))
+    };
+    remove_half_snapshots(path)?;
+    let mut tries = 0;
+    let opened = loop {
+        // sled panics on some damages.
+        let opened = catch_unwind(AssertUnwindSafe(|| config().open()))
+            .map_err(|_| Error::damaged(path, "the database panicked on it"))?;
+        tries += 1;
+        match opened {
+            Err(sled::Error::Io(error)) if is_lock_failure(&error) && tries < LOCK_TRIES => {
+                thread::sleep(LOCK_WAIT);
+            }
+            opened => break opened,
+        }
+    };
+    let database = opened.map_err(|error| match error {
+        sled::Error::Io(error) if is_lock_failure(&error) => Error::Busy {
+            folder: path.to_owned(),
+        },
+        sled::Error::Io(error) => Error::file("open the database", path, error),
+        other => Error::damaged(path, other.to_string()),
+    })?;
+    for created in [path, &path.join("db"), &path.join("conf"), &path.join("blobs")] {
+        files::make_private(created);
+    }
+    Ok(Database(Some(database)))
+}
+
+/// Removes snapshots whose writing was cut short: sled takes them for whole ones, and itself for corrupt. It
+/// writes one each time it opens, and does not need them.
+fn remove_half_snapshots(path: &Path) -> Result<(), Error> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::file("list the folder", path, error)),
+    };
+    for entry in entries {
+        let file = entry
+            .map_err(|error| Error::file("list the folder", path, error))?
+            .path();
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "generating")
+        {
+            tracing::warn!(path = %file.display(), "a snapshot was cut short; it is written anew");
+            fs::remove_file(&file).map_err(|error| Error::file("remove the file", &file, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// sled has no error of its own for it.
+fn is_lock_failure(error: &io::Error) -> bool {
+    error.to_string().contains("could not acquire lock")
+}
+
+fn read_schema(tree: &sled::Tree, path: &Path) -> Result<Option<Schema>, Error> {
+    let row = tree.get(layout::SCHEMA_KEY);
+    let row = row.map_err(|error| database_failure("read the database", path, error))?;
+    let schema = row.map(|row| serde_json::from_slice(&row)).transpose();
+    schema.map_err(|error| Error::damaged(path, error.to_string()))
+}
+
+fn read_revision(tree: &sled::Tree, path: &Path) -> Result<Revision, Error> {
+    let row = tree.get(layout::REVISION_KEY);
+    let row = row.map_err(|error| database_failure("read the database", path, error))?;
+    match row {
+        Some(row) => match layout::number(&row) {
+            Some(revision) => Ok(Revision(revision)),
+            None => Err(Error::damaged(path, "the last revision is no number")),
+        },
+        None => Ok(Revision(0)),
+    }
+}
+
+/// Makes an empty store of an empty database, wholly on the device.
+fn create(folder: &Path, path: &Path, tree: &sled::Tree, device: &File) -> Result<Schema, Error> {
+    let schema = Schema::created();
+    let row = serde_json::to_vec(&schema)
+        .map_err(|error| Error::file("describe the database", path, io::Error::other(error)))?;
+    tree.insert(layout::SCHEMA_KEY, row)
+        .and_then(|_| tree.flush())
+        .map_err(|error| database_failure("create the database", path, error))?;
+    let synced = device
+        .sync_all()
+        .and_then(|()| files::sync_folder(path))
+        .and_then(|()| files::sync_folder(folder))
+        .and_then(|()| match folder.parent() {
+            // The parent of a single relative name is written as nothing.
+            Some(parent) if parent.as_os_str().is_empty() => files::sync_folder(Path::new(".")),
+            Some(parent) => files::sync_folder(parent),
+            None => Ok(()),
+        });
+    synced.map_err(|error| Error::file("create the database", path, error))?;
+    Ok(schema)
+}
