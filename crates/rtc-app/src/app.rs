@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rtc_engine::{Engine, TodoWrite, UserCommand};
+use rtc_engine::{Command, Engine, Outcome, StoredRtc, TodoWrite, UserCommand};
 use rtc_executor::{Executor, Folder};
 use rtc_store::{SledOptions, SledStore};
-use rtc_tool::{Registry, handle};
-use rtc_types::{DeviceId, Project, UserId};
+use rtc_tool::{Kind, Registry, ToolError, ToolHandle, handle};
+use rtc_types::{Code, DeviceId, Project, RtcId, SessionId, UserId};
+use serde_json::Value;
 
 use crate::host::AppHost;
 use crate::port::EnginePort;
@@ -28,6 +29,7 @@ pub struct Options {
 pub struct App {
     engine: Engine,
     executor: Executor,
+    tools: Registry,
     config: Config,
     user: UserId,
     device: DeviceId,
@@ -68,7 +70,7 @@ impl App {
         let clock = Arc::new(SystemClock::new());
         let host = Arc::new(AppHost {
             clock: clock.clone(),
-            tools,
+            tools: tools.clone(),
             model,
             engine: port.0.clone(),
             executor: executor.clone(),
@@ -79,6 +81,7 @@ impl App {
         Ok(Self {
             engine,
             executor,
+            tools,
             config,
             user: identity.user_id,
             device: identity.device_id,
@@ -130,6 +133,60 @@ impl App {
                 root,
             })
             .await?)
+    }
+
+    /// Hands in what the user answered to a call of a tool that the user answers. A wrong answer changes nothing.
+    pub async fn answer(
+        &self,
+        session: SessionId,
+        rtc: RtcId,
+        answer: Value,
+    ) -> Result<(), rtc_engine::Error> {
+        let (stored, tool) = self.question(rtc).await?;
+        let result =
+            tool.answer(&stored.entity.parameters, answer)
+                .map_err(|error| rtc_engine::Error::Refused {
+                    code: Code::RtcInvalidResult,
+                    message: error.to_string(),
+                })?;
+        self.finish(session, &stored, Ok(result)).await
+    }
+
+    /// The user, or nobody, answers such a call with nothing; the model is told why.
+    pub async fn dismiss(&self, session: SessionId, rtc: RtcId, why: &str) -> Result<(), rtc_engine::Error> {
+        let (stored, _) = self.question(rtc).await?;
+        self.finish(session, &stored, Err(ToolError::denied(why))).await
+    }
+
+    async fn question(&self, rtc: RtcId) -> Result<(StoredRtc, &Arc<dyn ToolHandle>), rtc_engine::Error> {
+        let not_found = || rtc_engine::Error::Refused {
+            code: Code::RtcNotFound,
+            message: format!("there is no call {rtc} that the user answers"),
+        };
+        let stored = self.engine.rtc(rtc).await?.ok_or_else(not_found)?;
+        let tool = self
+            .tools
+            .get(&stored.entity.tool_name)
+            .filter(|tool| tool.kind() == Kind::User);
+        Ok((stored, tool.ok_or_else(not_found)?))
+    }
+
+    async fn finish(
+        &self,
+        session: SessionId,
+        stored: &StoredRtc,
+        result: Result<Value, ToolError>,
+    ) -> Result<(), rtc_engine::Error> {
+        let outcome = Outcome {
+            result,
+            seen: Vec::new(),
+        };
+        let command = Command::Finish {
+            rtc: stored.entity.id,
+            attempt: stored.entity.attempt,
+            outcome,
+        };
+        self.engine.tell(session, command).await.map(|_| ())
     }
 
     /// Ends everything. What goes on goes on at the next start.

@@ -56,3 +56,13 @@ pub enum Error {
     #[error(transparent)]
     Engine(#[from] rtc_engine::Error),
 }
+
+impl Error {
+    /// The disk is full: nobody called anything wrongly.
+    pub fn is_full(&self) -> bool {
+        matches!(
+            self,
+            Self::Store(rtc_store::Error::Full) | Self::Folder(rtc_fs::Error::Full { .. })
+        )
+    }
+}

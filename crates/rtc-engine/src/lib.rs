@@ -29,6 +29,7 @@ pub use host::Host;
 pub use keys::Keys;
 pub use own_tools::TodoWrite;
 pub use prompt::request;
+pub use rtc_store::Offset;
 pub use state::{Call, SessionState};
 pub use stored::{
     Mark, MessagePrivate, ProviderReply, RtcPrivate, SessionPrivate, Stored, StoredMessage, StoredRtc,

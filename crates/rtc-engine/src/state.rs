@@ -32,6 +32,13 @@ pub struct Call {
     pub claimed: bool,
 }
 
+impl Call {
+    /// The user answers it, not an executor.
+    pub fn is_for_the_user(&self) -> bool {
+        self.stored.private.kind == rtc_tool::Kind::User
+    }
+}
+
 impl SessionState {
     /// Of a session that does not exist yet.
     pub fn new() -> Self {

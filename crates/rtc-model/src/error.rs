@@ -86,7 +86,8 @@ impl Error {
 }
 
 fn after(wait: Option<Duration>) -> String {
-    wait.map(|wait| format!(" for another {} s", wait.as_secs().max(1))).unwrap_or_default()
+    wait.map(|wait| format!(" for another {} s", wait.as_secs().max(1)))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -99,11 +100,23 @@ mod tests {
         let table = [
             (Error::Refused { reason: reason() }, "model.refused", false),
             (Error::Unreachable { reason: reason() }, "model.unreachable", true),
-            (Error::Unauthorized { reason: reason() }, "model.unauthorized", false),
-            (Error::RateLimited { retry_after: None }, "model.rate_limited", true),
+            (
+                Error::Unauthorized { reason: reason() },
+                "model.unauthorized",
+                false,
+            ),
+            (
+                Error::RateLimited { retry_after: None },
+                "model.rate_limited",
+                true,
+            ),
             (Error::Overloaded, "model.overloaded", true),
             (Error::ContextTooLong, "model.context_too_long", false),
-            (Error::InvalidRequest { reason: reason() }, "model.invalid_request", false),
+            (
+                Error::InvalidRequest { reason: reason() },
+                "model.invalid_request",
+                false,
+            ),
             (Error::Stream { reason: reason() }, "model.stream", true),
             (Error::Cancelled, "model.cancelled", false),
         ];
@@ -114,9 +127,13 @@ mod tests {
 
     #[test]
     fn the_text_says_what_to_do() {
-        let waiting = Error::RateLimited { retry_after: Some(Duration::from_millis(300)) };
+        let waiting = Error::RateLimited {
+            retry_after: Some(Duration::from_millis(300)),
+        };
         insta::assert_snapshot!(waiting, @"the model's rate limit is reached for another 1 s; wait, or choose another model");
-        let offline = Error::Unreachable { reason: "connection refused".to_owned() };
+        let offline = Error::Unreachable {
+            reason: "connection refused".to_owned(),
+        };
         insta::assert_snapshot!(offline, @"the model cannot be reached (connection refused); check the network and the base URL, then try again");
     }
 }

@@ -30,8 +30,10 @@ use run::{Call, Standing};
 /// About how many characters one text delta has.
 const DELTA: usize = 24;
 
-static ID: LazyLock<ModelId> =
-    LazyLock::new(|| ModelId { api: "offline".to_owned(), model: "offline".to_owned() });
+static ID: LazyLock<ModelId> = LazyLock::new(|| ModelId {
+    api: "offline".to_owned(),
+    model: "offline".to_owned(),
+});
 
 /// A request that shows what the offline model can do: on a project with some Markdown files and the word `colour` in
 /// several files it lists, finds, searches, reads and edits.
@@ -63,12 +65,18 @@ impl Model for OfflineModel {
             return Err(Error::Cancelled);
         }
         let reply = reply(&request);
-        let mut events: Vec<Event> =
-            pieces(&reply.text()).into_iter().map(|delta| Event::Text { delta }).collect();
+        let mut events: Vec<Event> = pieces(&reply.text())
+            .into_iter()
+            .map(|delta| Event::Text { delta })
+            .collect();
         events.push(Event::Done(reply));
         let mut ended = false;
         let stream = futures::stream::iter(events).map(move |event| {
-            if cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(event) }
+            if cancel.is_cancelled() {
+                Err(Error::Cancelled)
+            } else {
+                Ok(event)
+            }
         });
         let stream = stream.take_while(move |event| {
             let goes_on = !ended;
@@ -116,20 +124,37 @@ fn is_unclear(plan: &Plan) -> bool {
 }
 
 fn answer(text: String) -> Reply {
-    Reply { blocks: vec![AssistantBlock::Text { text }], stop: StopReason::EndTurn, usage: Usage::default() }
+    Reply {
+        blocks: vec![AssistantBlock::Text { text }],
+        stop: StopReason::EndTurn,
+        usage: Usage::default(),
+    }
 }
 
 fn asking(request: &Request, text: Option<String>, calls: Vec<Call>) -> Reply {
     let taken = history::call_ids(&request.items);
     let seed = digest(&request.items);
     let mut numbers = (0..).map(|number| format!("offline_{seed:016x}_{number}"));
-    let mut blocks: Vec<AssistantBlock> = text.map(|text| AssistantBlock::Text { text }).into_iter().collect();
+    let mut blocks: Vec<AssistantBlock> = text
+        .map(|text| AssistantBlock::Text { text })
+        .into_iter()
+        .collect();
     for call in calls {
-        let Some(id) = numbers.find(|id| !taken.contains(id.as_str())) else { break };
+        let Some(id) = numbers.find(|id| !taken.contains(id.as_str())) else {
+            break;
+        };
         let arguments = call.arguments.to_string();
-        blocks.push(AssistantBlock::ToolCall { id, name: call.tool.to_owned(), arguments });
+        blocks.push(AssistantBlock::ToolCall {
+            id,
+            name: call.tool.to_owned(),
+            arguments,
+        });
     }
-    Reply { blocks, stop: StopReason::ToolUse, usage: Usage::default() }
+    Reply {
+        blocks,
+        stop: StopReason::ToolUse,
+        usage: Usage::default(),
+    }
 }
 
 /// A number that depends on the whole conversation (FNV-1a), so that ids differ also when older entries were dropped.

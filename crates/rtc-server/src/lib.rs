@@ -1,1 +1,57 @@
-//! The headless shell: the binary rtc-headless.
+//! The headless shell: the commands of `rtc-headless`. It shows and asks; what is right is decided in the crates below.
+
+mod args;
+mod ask;
+mod console;
+mod exit;
+mod json;
+mod run;
+mod sessions;
+mod show;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use args::{Args, Ask, Command, OutputForm, RunArgs, SessionsCommand};
+pub use exit::Exit;
+
+use crate::console::Console;
+
+/// Runs a command line and gives its exit code.
+pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args = match Args::try_parse_from(command_line) {
+        Ok(args) => args,
+        Err(error) => {
+            // clap prints help and version on stdout with code 0, wrong usage on stderr with code 2.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    init_log(&args.log_level);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return exit::report(&Console::new(), &anyhow::Error::from(error)).code(),
+    };
+    let console = Console::new();
+    let exit = runtime.block_on(async {
+        let result = match args.command {
+            Command::Run(run) => run::run(&args.app, run, &console).await,
+            Command::Sessions(command) => sessions::run(&args.app, command, &console).await,
+        };
+        result.unwrap_or_else(|error| exit::report(&console, &error))
+    });
+    // A call that does not end by itself must not keep the program: what is durable is durable.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+    exit.code()
+}
+
+fn init_log(level: &str) {
+    let filter = tracing_subscriber::EnvFilter::try_new(level).unwrap_or_else(|_| "warn".into());
+    // A second start in one process keeps the first log.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
+}

@@ -1,2 +1,7 @@
 //! The binary `rtc-headless`.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    rtc_server::main(std::env::args_os())
+}

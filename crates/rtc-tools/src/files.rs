@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rtc_fs::{Error, Project, VPath};
 use rtc_tool::{CallContext, ErrorKind, ToolError};
+use rtc_types::{Preview, PreviewKind};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -66,6 +67,27 @@ pub(crate) fn tool_error(error: Error) -> ToolError {
         details: Some(json!({ "code": error.code() })),
         ..ToolError::new(kind, error.to_string())
     }
+}
+
+/// What an approval shows of a call that only looks: where its path really leads, if that is somewhere else.
+pub(crate) async fn real_path_preview(
+    context: &CallContext,
+    given: &str,
+) -> Result<Option<Preview>, ToolError> {
+    let asked = path(given)?;
+    let project = project(context)?;
+    blocking(context, move |_| {
+        // What does not exist is told by the call itself.
+        let Ok(place) = project.resolve(&asked) else {
+            return Ok(None);
+        };
+        Ok((place.path != asked).then(|| Preview {
+            kind: PreviewKind::Text,
+            text: format!("`{asked}` is really `{}`", place.path),
+            paths: vec![place.path.to_string()],
+        }))
+    })
+    .await
 }
 
 /// A result with what is to be said about the path that was asked for.

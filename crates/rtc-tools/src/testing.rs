@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use rtc_fs::Project;
+use rtc_fs::{PreImageFolder, Project};
 use rtc_tool::{Access, CallContext, Extensions, Permit, Seen, ToolError, ToolHandle, terminal_of};
 use rtc_types::{RtcId, SessionId};
 use serde_json::Value;
@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 /// A project folder with a session that works in it.
 pub(crate) struct Workplace {
     pub(crate) folder: TempDir,
+    /// Where displaced content goes.
+    _data: TempDir,
     pub(crate) context: CallContext,
     pub(crate) surroundings: Arc<Surroundings>,
 }
@@ -67,6 +69,8 @@ pub(crate) fn workplace(files: &[(&str, &str)]) -> Workplace {
         write(folder.path(), path, content.as_bytes());
     }
     let project = Project::open(folder.path()).unwrap();
+    let data = TempDir::new().unwrap();
+    let pre_images = PreImageFolder::open(data.path()).unwrap();
     let surroundings = Arc::new(Surroundings::default());
     let context = CallContext {
         session: SessionId::new(uuid::Uuid::from_u128(1)),
@@ -75,10 +79,13 @@ pub(crate) fn workplace(files: &[(&str, &str)]) -> Workplace {
         cancel: CancellationToken::new(),
         permit: surroundings.clone(),
         seen: surroundings.clone(),
-        extensions: Extensions::default().with(Arc::new(project)),
+        extensions: Extensions::default()
+            .with(Arc::new(project))
+            .with(Arc::new(pre_images)),
     };
     Workplace {
         folder,
+        _data: data,
         context,
         surroundings,
     }
@@ -89,6 +96,11 @@ pub(crate) fn write(root: &Path, path: &str, content: &[u8]) {
     let full = root.join(path);
     std::fs::create_dir_all(full.parent().unwrap()).unwrap();
     std::fs::write(full, content).unwrap();
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests look at their own folders")]
+pub(crate) fn content(root: &Path, path: &str) -> Vec<u8> {
+    std::fs::read(root.join(path)).unwrap()
 }
 
 impl Workplace {

@@ -1,1 +1,858 @@
+use proptest::prelude::*;
+use rtc_model::{AssistantBlock, ModelId, Reply, StopReason, Usage};
+use rtc_tool::{Access, Kind, Subject, ToolError};
+use rtc_types::{
+    ApprovalDecision, ApprovalState, Content, DeviceId, Effect as Changed, ErrorCategory, Mode, RtcId,
+    RtcStatus, SessionId, Stamp, ToolCall, ToolCallId, UpdateEntity, UserId,
+};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use uuid::Uuid;
 
+use super::*;
+use crate::command::{Outcome, Plan, PlannedCall, Resolution};
+
+/// A session, its log, and what the driver was told to do.
+struct Lane {
+    state: SessionState,
+    rules: Vec<rtc_types::Rule>,
+    messages: BTreeMap<u32, rtc_types::Message>,
+    rtcs: BTreeMap<u32, rtc_types::Rtc>,
+    turns: Vec<rtc_types::Turn>,
+    seen: BTreeMap<String, Value>,
+    effects: Vec<Effect>,
+    clock: u64,
+}
+
+impl Lane {
+    fn new() -> Self {
+        Self {
+            state: SessionState::new(),
+            rules: Vec::new(),
+            messages: BTreeMap::new(),
+            rtcs: BTreeMap::new(),
+            turns: Vec::new(),
+            seen: BTreeMap::new(),
+            effects: Vec::new(),
+            clock: 0,
+        }
+    }
+
+    fn try_tell(&mut self, command: Command) -> Result<Done, Error> {
+        self.clock += 1;
+        let now = rtc_types::Timestamp::from_millisecond(1_800_000_000_000 + self.clock as i64).unwrap();
+        let given = Given {
+            rules: self.rules.clone(),
+            stamp: Stamp {
+                now,
+                entropy: self.clock,
+            },
+        };
+        let step = apply(&self.state, command, &given)?;
+        self.effects.clone_from(&step.effects);
+        for write in step.writes {
+            match write {
+                Write::Message(stored) => {
+                    if let Some(before) = self.messages.get(&stored.entity.global_offset) {
+                        assert_eq!(
+                            before.id, stored.entity.id,
+                            "an offset names one message for ever"
+                        );
+                    }
+                    self.messages.insert(stored.entity.global_offset, stored.entity);
+                }
+                Write::Rtc(stored) => {
+                    if let Some(before) = self.rtcs.get(&stored.entity.offset) {
+                        let (from, to) = (before.status, stored.entity.status);
+                        assert!(
+                            from == to && !from.is_terminal() || from.may_become(to),
+                            "{from:?} -> {to:?}"
+                        );
+                    }
+                    self.rtcs.insert(stored.entity.offset, stored.entity);
+                }
+                Write::Turn(stored) => match self.turns.iter_mut().find(|turn| turn.id == stored.entity.id) {
+                    Some(turn) => {
+                        let (from, to) = (turn.status, stored.entity.status);
+                        assert!(
+                            from == to && !from.is_terminal() || from.may_become(to),
+                            "{from:?} -> {to:?}"
+                        );
+                        *turn = stored.entity;
+                    }
+                    None => self.turns.push(stored.entity),
+                },
+                Write::Rule(rule) => self.rules.push(*rule),
+                Write::Seen(path, known) => {
+                    self.seen.insert(path, known);
+                }
+                Write::Session(_) | Write::Context(..) | Write::ClientId(..) => {}
+            }
+        }
+        self.state = step.state;
+        Ok(step.done)
+    }
+
+    fn tell(&mut self, command: Command) -> Done {
+        self.try_tell(command).unwrap()
+    }
+
+    fn send(&mut self, text: &str) {
+        let id = Uuid::from_u128(u128::from(self.clock) + 1);
+        let client_id = ClientId::new(id.to_string()).unwrap();
+        self.tell(Command::Send(Send {
+            client_id: client_id.clone(),
+            text: text.into(),
+            new_session: NewSession {
+                id: SessionId::new(Uuid::from_u128(1)),
+                client_id,
+                user: UserId::new(Uuid::from_u128(2)),
+                device: DeviceId::new(Uuid::from_u128(3)),
+                project: None,
+                mode: Mode::Edit,
+            },
+        }));
+    }
+
+    fn begin(&mut self) -> TurnId {
+        let context = TurnContext {
+            model: model(),
+            system: String::new(),
+            tools: Vec::new(),
+            mode: Mode::Edit,
+        };
+        self.tell(Command::Begin {
+            context: Box::new(context),
+        });
+        self.turn()
+    }
+
+    fn turn(&self) -> TurnId {
+        self.state.turn.as_ref().unwrap().entity.id
+    }
+
+    fn reply(&mut self, text: &str, calls: Vec<PlannedCall>) {
+        let blocks = if text.is_empty() {
+            Vec::new()
+        } else {
+            vec![AssistantBlock::Text { text: text.into() }]
+        };
+        let reply = Reply {
+            blocks,
+            stop: StopReason::EndTurn,
+            usage: Usage::default(),
+        };
+        self.tell(Command::Replied {
+            turn: self.turn(),
+            model: model(),
+            reply: Box::new(reply),
+            calls,
+        });
+    }
+
+    /// In a turn whose model asked for these calls.
+    fn with_calls(calls: Vec<PlannedCall>) -> Self {
+        let mut lane = Self::new();
+        lane.send("do it");
+        lane.begin();
+        lane.reply("", calls);
+        lane
+    }
+
+    fn open(&self, index: usize) -> RtcId {
+        self.state.calls[index].stored.entity.id
+    }
+
+    fn claim(&mut self, index: usize, mark: bool) -> Result<Done, Error> {
+        let attempt = self.state.calls[index].stored.entity.attempt + 1;
+        let mark = mark.then(|| (json!({"path": "/a"}), "digest".to_owned()));
+        self.try_tell(Command::Claim {
+            rtc: self.open(index),
+            attempt,
+            mark,
+        })
+    }
+
+    fn finish(&mut self, rtc: RtcId, attempt: u32, result: Result<Value, ToolError>) {
+        self.tell(Command::Finish {
+            rtc,
+            attempt,
+            outcome: Outcome {
+                result,
+                seen: Vec::new(),
+            },
+        });
+    }
+
+    fn rtc(&self, rtc: RtcId) -> &rtc_types::Rtc {
+        self.rtcs.values().find(|other| other.id == rtc).unwrap()
+    }
+
+    /// What the model reads of a call.
+    fn output(&self, rtc: RtcId) -> String {
+        let id = self.rtc(rtc).output_message_id.unwrap();
+        let message = self.messages.values().find(|message| message.id == id).unwrap();
+        match message.content.parse().unwrap() {
+            ContentData::ToolcallOutput(call) => call.output.unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn kinds(&self) -> Vec<&'static str> {
+        let kind = |message: &rtc_types::Message| match message.content.parse().unwrap() {
+            ContentData::Text(_) => "user",
+            ContentData::Markdown(_) => "answer",
+            ContentData::Thinking(_) => "thought",
+            ContentData::ToolcallInput(_) => "call",
+            ContentData::ToolcallOutput(_) => "result",
+            ContentData::Error(_) => "error",
+        };
+        self.messages.values().map(kind).collect()
+    }
+}
+
+fn model() -> ModelId {
+    ModelId {
+        api: "test".into(),
+        model: "m".into(),
+    }
+}
+
+fn planned(id: &str, plan: Plan) -> PlannedCall {
+    PlannedCall {
+        id: ToolCallId::new(id).unwrap(),
+        tool_name: "tool".into(),
+        input: "{}".into(),
+        plan,
+    }
+}
+
+fn call_of(id: &str, tool: &str, subject: Subject) -> PlannedCall {
+    let plan = Plan::Run {
+        kind: Kind::Device,
+        parameters: json!({}),
+        subject,
+        preview: None,
+    };
+    PlannedCall {
+        tool_name: tool.into(),
+        ..planned(id, plan)
+    }
+}
+
+fn read(id: &str) -> PlannedCall {
+    call_of(id, "read", Subject::read("/a"))
+}
+
+fn edit(id: &str) -> PlannedCall {
+    call_of(id, "edit", Subject::write("/a"))
+}
+
+fn script(id: &str) -> PlannedCall {
+    call_of(
+        id,
+        "script",
+        Subject {
+            access: Access::Exec,
+            paths: Vec::new(),
+            digest: Some("d".into()),
+        },
+    )
+}
+
+#[test]
+fn a_turn_without_calls() {
+    let mut lane = Lane::new();
+    lane.send("hello");
+    assert_eq!(lane.effects, [Effect::GatherContext]);
+    let turn = lane.begin();
+    assert_eq!(lane.effects, [Effect::AskModel(turn)]);
+    lane.reply("hi", Vec::new());
+    assert_eq!(lane.turns[0].status, TurnStatus::Completed);
+    assert!(lane.state.is_idle() && lane.effects.is_empty());
+    assert_eq!(lane.kinds(), ["user", "answer"]);
+}
+
+#[test]
+fn several_calls_run_in_order_and_the_turn_goes_on_once() {
+    let mut lane = Lane::with_calls(vec![read("c1"), read("c2"), read("c3")]);
+    let turn = lane.turn();
+    assert_eq!(lane.turns[0].status, TurnStatus::Interrupted);
+    let [first, second, third] = [lane.open(0), lane.open(1), lane.open(2)];
+    assert!(lane.claim(1, false).is_err(), "an earlier call has no result yet");
+    assert_eq!(lane.claim(0, false).unwrap(), Done::Claimed);
+    assert!(lane.claim(0, false).is_err(), "it runs already");
+    lane.finish(first, 1, Ok(json!("one")));
+    // Results of clients that do not claim come in any order.
+    lane.finish(third, 0, Ok(json!("three")));
+    assert!(!lane.effects.contains(&Effect::AskModel(turn)));
+    lane.finish(second, 0, Err(ToolError::execution("broken")));
+    assert_eq!(lane.effects, [Effect::AskModel(turn)]);
+    for rtc in [first, second, third] {
+        lane.finish(rtc, 1, Ok(json!("late")));
+        assert!(lane.effects.is_empty(), "a late result starts nothing");
+    }
+    assert_eq!(lane.output(first), "one");
+    assert_eq!(
+        lane.output(second),
+        "[Tool Error] tool failed: broken".replace("tool failed", "read failed")
+    );
+    assert_eq!(
+        lane.kinds(),
+        ["user", "call", "call", "call", "result", "result", "result"]
+    );
+}
+
+#[test]
+fn messages_during_a_turn_are_taken_over_together_by_the_next() {
+    let mut lane = Lane::with_calls(vec![read("c1")]);
+    lane.send("and this");
+    lane.send("and that");
+    assert!(lane.effects.is_empty(), "nothing begins while a call is open");
+    let rtc = lane.open(0);
+    lane.finish(rtc, 0, Ok(json!("x")));
+    lane.reply("done", Vec::new());
+    assert_eq!(lane.effects, [Effect::GatherContext]);
+    let second = lane.begin();
+    let taken = lane
+        .messages
+        .values()
+        .filter(|message| message.turn_id == Some(second))
+        .count();
+    assert_eq!((taken, lane.turns.len()), (2, 2));
+    lane.reply("done too", Vec::new());
+    assert!(lane.state.is_idle());
+}
+
+#[test]
+fn what_a_call_comes_to_in_its_reply() {
+    let invalid = |text: &str| Plan::Invalid(ToolError::invalid(text));
+    let mut lane = Lane::new();
+    lane.send("x");
+    let turn = lane.begin();
+    lane.reply(
+        "",
+        vec![
+            planned("c1", invalid("`path` is required")),
+            planned("c2", Plan::Todo(Vec::new())),
+        ],
+    );
+    assert_eq!(
+        lane.effects,
+        [Effect::AskModel(turn)],
+        "with nothing to wait for the model is asked at once"
+    );
+    assert_eq!(lane.kinds(), ["user", "call", "result", "call", "result"]);
+    assert!(lane.rtcs.is_empty());
+}
+
+#[test]
+fn a_script_is_asked_for_and_a_no_is_told_to_the_model() {
+    let mut lane = Lane::with_calls(vec![script("c1")]);
+    let rtc = lane.open(0);
+    assert_eq!(
+        lane.rtc(rtc).approval.as_ref().unwrap().state,
+        ApprovalState::Open
+    );
+    assert_eq!(
+        lane.claim(0, true).unwrap(),
+        Done::NotClaimed,
+        "nothing runs without the Yes"
+    );
+    let device = DeviceId::new(Uuid::from_u128(9));
+    let no = |reason: Option<&str>| Command::Approve {
+        rtc,
+        decision: ApprovalDecision::Reject,
+        reason: reason.map(str::to_owned),
+        device,
+    };
+    lane.tell(no(Some("not now")));
+    assert_eq!(
+        lane.output(rtc),
+        "[Tool Rejected] script was not run to its end: the user said no: not now"
+    );
+    assert_eq!(lane.rtc(rtc).status, RtcStatus::Rejected);
+    assert!(
+        matches!(lane.effects[..], [Effect::AskModel(_)]),
+        "the turn goes on"
+    );
+    assert!(lane.try_tell(no(None)).is_err(), "the first answer stands");
+}
+
+#[test]
+fn a_yes_for_the_session_covers_what_waits_and_what_comes() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    lane.tell(Command::SetMode(Mode::Manual));
+    lane.begin();
+    lane.reply("", vec![edit("c1"), edit("c2"), script("c3")]);
+    let (rtc, device) = (lane.open(0), DeviceId::new(Uuid::from_u128(9)));
+    let decision = ApprovalDecision::Session;
+    lane.tell(Command::Approve {
+        rtc,
+        decision,
+        reason: None,
+        device,
+    });
+    let states: Vec<_> = lane
+        .state
+        .calls
+        .iter()
+        .map(|call| call.stored.entity.approval.as_ref().unwrap().state)
+        .collect();
+    assert_eq!(
+        states,
+        [
+            ApprovalState::Approved,
+            ApprovalState::Approved,
+            ApprovalState::Open
+        ]
+    );
+    assert!(lane.rules.is_empty(), "it is the session's, not the user's");
+}
+
+#[test]
+fn never_is_a_rule_of_the_user_and_wins_over_bypass() {
+    let mut lane = Lane::with_calls(vec![script("c1")]);
+    let (rtc, device) = (lane.open(0), DeviceId::new(Uuid::from_u128(9)));
+    lane.tell(Command::Approve {
+        rtc,
+        decision: ApprovalDecision::Never,
+        reason: None,
+        device,
+    });
+    assert_eq!(lane.rules.len(), 1);
+    lane.tell(Command::SetMode(Mode::Bypass));
+    lane.reply("", vec![script("c2")]);
+    assert_eq!(lane.rtcs[&2].status, RtcStatus::Rejected);
+    assert!(lane.state.calls.is_empty());
+}
+
+#[test]
+fn what_has_become_stricter_since_the_call_was_made_counts() {
+    for (mode, status, approval) in [
+        (Mode::Plan, RtcStatus::Rejected, None),
+        (Mode::Manual, RtcStatus::Pending, Some(ApprovalState::Open)),
+    ] {
+        let mut lane = Lane::with_calls(vec![edit("c1")]);
+        let rtc = lane.open(0);
+        lane.tell(Command::SetMode(mode));
+        assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed, "{mode}");
+        assert_eq!(lane.rtc(rtc).status, status, "{mode}");
+        assert_eq!(
+            lane.rtc(rtc).approval.as_ref().map(|approval| approval.state),
+            approval,
+            "{mode}"
+        );
+    }
+}
+
+#[test]
+fn a_call_with_an_effect_is_marked_before_it_runs_and_one_without_costs_nothing() {
+    let mut lane = Lane::with_calls(vec![read("c1"), edit("c2")]);
+    let first = lane.open(0);
+    lane.claim(0, false).unwrap();
+    assert_eq!(lane.rtcs[&1].status, RtcStatus::Pending, "nothing was written");
+    lane.finish(first, 1, Ok(json!("x")));
+    lane.claim(0, true).unwrap();
+    assert_eq!(
+        (lane.rtcs[&2].status, lane.rtcs[&2].attempt),
+        (RtcStatus::Executing, 1)
+    );
+    assert!(lane.state.calls[0].stored.private.mark.is_some());
+}
+
+#[test]
+fn stop_says_of_each_call_whether_it_took_effect() {
+    // Whether the call was claimed with a mark, how it ended in time, and what is then said of it.
+    let cases: [(Option<bool>, Option<Result<Value, ToolError>>, Changed); 6] = [
+        (None, None, Changed::None),
+        (Some(false), None, Changed::None),
+        (Some(true), None, Changed::Unknown),
+        (Some(false), Some(Ok(json!("x"))), Changed::None),
+        (Some(true), Some(Ok(json!("x"))), Changed::Applied),
+        (Some(true), Some(Err(ToolError::cancelled())), Changed::None),
+    ];
+    for (claimed, ended, effect) in cases {
+        let mut lane = Lane::with_calls(vec![edit("c1"), script("c2")]);
+        let [first, second] = [lane.open(0), lane.open(1)];
+        if let Some(mark) = claimed {
+            lane.claim(0, mark).unwrap();
+        }
+        lane.tell(Command::Stop);
+        assert!(lane.effects.contains(&Effect::CancelModel));
+        if claimed.is_some() {
+            assert!(lane.effects.contains(&Effect::CancelCall(first)));
+            assert!(
+                lane.claim(1, true).is_err() || lane.state.stopping,
+                "nothing else starts"
+            );
+            match ended.clone() {
+                Some(result) => lane.finish(first, 1, result),
+                None => _ = lane.tell(Command::StopDeadline),
+            }
+        }
+        let case = format!("{claimed:?} {ended:?}");
+        assert_eq!(lane.rtc(first).status, RtcStatus::Rejected, "{case}");
+        assert_eq!(lane.rtc(first).effect, Some(effect), "{case}");
+        assert_eq!(lane.rtc(second).effect, Some(Changed::None), "{case}");
+        assert_eq!(
+            lane.rtc(second).approval.as_ref().unwrap().state,
+            ApprovalState::Withdrawn,
+            "{case}"
+        );
+        assert_eq!(lane.turns[0].status, TurnStatus::Cancelled, "{case}");
+        assert!(lane.state.is_idle(), "{case}");
+        lane.finish(first, 1, Ok(json!("late")));
+        assert!(lane.effects.is_empty(), "after Stop nothing starts: {case}");
+    }
+}
+
+#[test]
+fn stop_keeps_the_text_so_far_and_the_messages_that_waited() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    let turn = lane.begin();
+    let Done::Stream(message) = lane.tell(Command::StreamStarted {
+        turn,
+        thinking: false,
+    }) else {
+        panic!()
+    };
+    lane.tell(Command::Spill {
+        message,
+        text: "half a sent".into(),
+    });
+    lane.send("wait");
+    lane.tell(Command::Stop);
+    let said = lane.messages.values().find(|other| other.id == message).unwrap();
+    assert_eq!(
+        said.content,
+        Content::from(ContentData::Markdown("half a sent".into()))
+    );
+    assert_eq!(said.streaming_status, StreamingStatus::Completed);
+    assert!(
+        lane.state.is_idle(),
+        "what waited does not start a turn by itself"
+    );
+    assert!(
+        lane.messages.values().all(|message| message.turn_id.is_some()),
+        "it is part of the next prompt"
+    );
+}
+
+#[test]
+fn streamed_text_becomes_the_messages_of_the_reply() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    let turn = lane.begin();
+    lane.tell(Command::StreamStarted { turn, thinking: true });
+    let Done::Stream(answer) = lane.tell(Command::StreamStarted {
+        turn,
+        thinking: false,
+    }) else {
+        panic!()
+    };
+    lane.tell(Command::Spill {
+        message: answer,
+        text: "an".into(),
+    });
+    let blocks = vec![
+        AssistantBlock::Thinking {
+            text: "a thought".into(),
+        },
+        AssistantBlock::Text {
+            text: "an answer".into(),
+        },
+    ];
+    let reply = Reply {
+        blocks,
+        stop: StopReason::EndTurn,
+        usage: Usage {
+            input: 7,
+            output: 3,
+            ..Usage::default()
+        },
+    };
+    lane.tell(Command::Replied {
+        turn,
+        model: model(),
+        reply: Box::new(reply),
+        calls: Vec::new(),
+    });
+    assert_eq!(lane.kinds(), ["user", "thought", "answer"]);
+    assert!(
+        lane.messages
+            .values()
+            .all(|message| message.streaming_status == StreamingStatus::Completed)
+    );
+    let tokens = lane.state.session.as_ref().unwrap().entity.total_tokens;
+    assert_eq!(tokens, 10);
+}
+
+#[test]
+fn an_unknown_outcome_waits_for_the_user() {
+    for (decision, status, effects) in [
+        (
+            Resolution::Retry,
+            RtcStatus::Executing,
+            vec![Effect::WakeExecutor],
+        ),
+        (Resolution::Done, RtcStatus::Completed, vec![]),
+        (Resolution::Tell, RtcStatus::Failed, vec![]),
+    ] {
+        let mut lane = Lane::with_calls(vec![edit("c1")]);
+        let (rtc, turn) = (lane.open(0), lane.turn());
+        assert!(
+            lane.try_tell(Command::Resolve { rtc, decision }).is_err(),
+            "there is nothing to decide yet"
+        );
+        lane.claim(0, true).unwrap();
+        lane.tell(Command::Recover);
+        lane.tell(Command::OutcomeUnknown {
+            rtc,
+            evidence: "The file differs.".into(),
+        });
+        assert!(lane.effects.is_empty() && lane.state.turn.is_some());
+        lane.tell(Command::Resolve { rtc, decision });
+        assert_eq!(lane.rtc(rtc).status, status, "{decision:?}");
+        let wanted = if effects.is_empty() {
+            vec![Effect::AskModel(turn)]
+        } else {
+            effects
+        };
+        assert_eq!(lane.effects, wanted, "{decision:?}");
+        if decision == Resolution::Tell {
+            insta::assert_snapshot!(lane.output(rtc), @"[Tool Error] edit failed: the call was started and the program ended before its result was known (outcome_unknown). The file differs. Look at what is there before you repeat it.");
+        }
+        if decision == Resolution::Retry {
+            lane.claim(0, true).unwrap();
+            assert_eq!(lane.rtc(rtc).attempt, 2);
+        }
+    }
+}
+
+#[test]
+fn a_failed_turn_lets_the_next_message_begin_another() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    let turn = lane.begin();
+    lane.tell(Command::StreamStarted {
+        turn,
+        thinking: false,
+    });
+    lane.send("y");
+    let message = "unreachable".to_owned();
+    lane.tell(Command::ModelFailed {
+        turn,
+        category: ErrorCategory::Network,
+        message,
+        retryable: true,
+    });
+    assert_eq!(lane.turns[0].status, TurnStatus::Failed);
+    assert_eq!(lane.kinds(), ["user", "answer", "user", "error"]);
+    assert_eq!(lane.messages[&2].streaming_status, StreamingStatus::Failed);
+    assert_eq!(lane.effects, [Effect::GatherContext]);
+}
+
+#[test]
+fn recovery_goes_on_where_the_process_ended() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    lane.tell(Command::Recover);
+    assert_eq!(lane.effects, [Effect::GatherContext]);
+    let turn = lane.begin();
+    lane.tell(Command::StreamStarted {
+        turn,
+        thinking: false,
+    });
+    lane.tell(Command::Recover);
+    assert_eq!(lane.effects, [Effect::AskModel(turn)]);
+    assert_eq!(lane.messages[&2].streaming_status, StreamingStatus::Failed);
+    lane.reply("", vec![edit("c1")]);
+    lane.claim(0, true).unwrap();
+    lane.tell(Command::Recover);
+    assert_eq!(lane.effects, [Effect::WakeExecutor]);
+    assert!(
+        lane.state.calls[0].stored.private.mark.is_some(),
+        "the mark says that it may have run"
+    );
+}
+
+#[test]
+fn the_first_sight_of_a_call_is_an_update() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    let turn = lane.begin();
+    let given = Given {
+        rules: Vec::new(),
+        stamp: Stamp {
+            now: Timestamp::UNIX_EPOCH,
+            entropy: 1,
+        },
+    };
+    let reply = Reply {
+        blocks: Vec::new(),
+        stop: StopReason::ToolUse,
+        usage: Usage::default(),
+    };
+    let command = Command::Replied {
+        turn,
+        model: model(),
+        reply: Box::new(reply),
+        calls: vec![read("c1")],
+    };
+    let step = apply(&lane.state, command, &given).unwrap();
+    let items: Vec<_> = step.items.iter().map(|item| (item.entity, item.action)).collect();
+    assert_eq!(
+        items,
+        [
+            (UpdateEntity::Message, UpdateAction::Created),
+            (UpdateEntity::Rtc, UpdateAction::Updated),
+            (UpdateEntity::Turn, UpdateAction::Updated),
+            (UpdateEntity::Session, UpdateAction::Updated),
+        ]
+    );
+}
+
+use rtc_types::{Timestamp, UpdateAction};
+
+/// Something that happens to a lane, from anywhere, at any time.
+#[derive(Debug, Clone)]
+enum Event {
+    Send,
+    Begin,
+    Reply(u8),
+    Fail,
+    Claim(u8, bool),
+    Finish(u8, u32, bool),
+    Approve(u8, bool),
+    Stop,
+    Deadline,
+    Recover,
+    Unknown(u8),
+    Resolve(u8, u8),
+    Mode(u8),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        2 => Just(Event::Send),
+        3 => Just(Event::Begin),
+        5 => (0u8..5).prop_map(Event::Reply),
+        1 => Just(Event::Fail),
+        5 => (0u8..3, any::<bool>()).prop_map(|(n, mark)| Event::Claim(n, mark)),
+        5 => (0u8..3, 0u32..3, any::<bool>()).prop_map(|(n, attempt, good)| Event::Finish(n, attempt, good)),
+        3 => (0u8..3, any::<bool>()).prop_map(|(n, yes)| Event::Approve(n, yes)),
+        1 => Just(Event::Stop),
+        1 => Just(Event::Deadline),
+        1 => Just(Event::Recover),
+        1 => (0u8..3).prop_map(Event::Unknown),
+        1 => (0u8..3, 0u8..3).prop_map(|(n, how)| Event::Resolve(n, how)),
+        1 => (0u8..5).prop_map(Event::Mode),
+    ]
+}
+
+proptest! {
+    /// Whatever happens in whatever order: terminal is final (asserted where records are written), at most one turn is
+    /// open, every call of a turn that is over has exactly one result, and a message is never lost.
+    #[test]
+    fn nothing_is_lost_and_nothing_is_done_twice(events in proptest::collection::vec(event(), 1..60)) {
+        let mut lane = Lane::new();
+        let mut sent = 0usize;
+        let mut calls = 0usize;
+        for event in events {
+            let of = |lane: &Lane, n: u8| lane.state.calls.get(usize::from(n)).map(|call| call.stored.entity.id);
+            let turn = lane.state.turn.as_ref().map(|turn| turn.entity.id);
+            match event {
+                Event::Send => {
+                    lane.send("m");
+                    sent += 1;
+                }
+                Event::Begin => {
+                    if lane.state.session.is_some() {
+                        let context = TurnContext { model: model(), system: String::new(), tools: Vec::new(), mode: Mode::Edit };
+                        lane.tell(Command::Begin { context: Box::new(context) });
+                    }
+                }
+                Event::Reply(kind) => if let Some(turn) = turn {
+                    let made = match kind {
+                        0 => Vec::new(),
+                        1 => vec![read("a")],
+                        2 => vec![edit("a"), script("b")],
+                        3 => vec![script("a"), read("b"), edit("c")],
+                        _ => vec![planned("a", Plan::Invalid(ToolError::invalid("no")))],
+                    };
+                    let reply = Reply { blocks: vec![AssistantBlock::Text { text: "t".into() }], stop: StopReason::EndTurn, usage: Usage::default() };
+                    let taken = lane.state.turn.as_ref().is_some_and(|turn| turn.entity.status == TurnStatus::Running);
+                    if taken { calls += made.len(); }
+                    lane.tell(Command::Replied { turn, model: model(), reply: Box::new(reply), calls: made });
+                },
+                Event::Fail => if let Some(turn) = turn {
+                    lane.tell(Command::ModelFailed { turn, category: ErrorCategory::Api, message: "x".into(), retryable: true });
+                },
+                Event::Claim(n, mark) => if usize::from(n) < lane.state.calls.len() {
+                    let _ = lane.claim(usize::from(n), mark);
+                },
+                Event::Finish(n, attempt, good) => if let Some(rtc) = of(&lane, n) {
+                    let result = if good { Ok(json!("r")) } else { Err(ToolError::execution("e")) };
+                    lane.finish(rtc, attempt, result);
+                },
+                Event::Approve(n, yes) => if let Some(rtc) = of(&lane, n) {
+                    let decision = if yes { ApprovalDecision::Once } else { ApprovalDecision::Reject };
+                    let _ = lane.try_tell(Command::Approve { rtc, decision, reason: None, device: DeviceId::new(Uuid::nil()) });
+                },
+                Event::Stop => { lane.tell(Command::Stop); }
+                Event::Deadline => { lane.tell(Command::StopDeadline); }
+                Event::Recover => { lane.tell(Command::Recover); }
+                Event::Unknown(n) => if let Some(rtc) = of(&lane, n) {
+                    lane.tell(Command::OutcomeUnknown { rtc, evidence: "e".into() });
+                },
+                Event::Resolve(n, how) => if let Some(rtc) = of(&lane, n) {
+                    let decision = [Resolution::Retry, Resolution::Done, Resolution::Tell][usize::from(how)];
+                    let _ = lane.try_tell(Command::Resolve { rtc, decision });
+                },
+                Event::Mode(n) => { lane.tell(Command::SetMode(Mode::ALL[usize::from(n)])); }
+            }
+            prop_assert!(lane.turns.iter().filter(|turn| !turn.status.is_terminal()).count() <= 1);
+            let interrupted = lane.state.turn.as_ref().is_some_and(|turn| turn.entity.status == TurnStatus::Interrupted);
+            prop_assert_eq!(interrupted, !lane.state.calls.is_empty(), "a turn is interrupted while, and only while, a call is open");
+        }
+        // Everything that was said is a message, and each call has its one result when its turn is over.
+        let kinds = lane.kinds();
+        prop_assert_eq!(kinds.iter().filter(|kind| **kind == "user").count(), sent);
+        prop_assert_eq!(kinds.iter().filter(|kind| **kind == "call").count(), calls);
+        let open = lane.state.calls.len();
+        prop_assert_eq!(kinds.iter().filter(|kind| **kind == "result").count(), calls - open);
+        let mut parents: Vec<_> = lane.messages.values().filter_map(|message| message.parent_message_id).collect();
+        parents.sort();
+        parents.dedup();
+        prop_assert_eq!(parents.len(), calls - open, "no call has two results");
+    }
+}
+
+#[test]
+fn the_call_in_the_log_is_as_the_model_wrote_it() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    lane.begin();
+    let input = "{ \"b\" : 1,\n \"a\":\"\\u00e9\" }";
+    lane.reply(
+        "",
+        vec![PlannedCall {
+            input: input.into(),
+            ..read("c1")
+        }],
+    );
+    let written = ToolCall {
+        id: ToolCallId::new("c1").unwrap(),
+        tool_name: "read".into(),
+        input: input.into(),
+        output: None,
+        status: None,
+    };
+    assert_eq!(
+        lane.messages[&2].content.parse(),
+        Some(ContentData::ToolcallInput(written))
+    );
+}

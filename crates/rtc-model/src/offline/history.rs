@@ -41,7 +41,11 @@ struct Group<'i> {
 
 impl Group<'_> {
     fn asks(&self) -> Vec<&str> {
-        self.messages.iter().copied().filter(|message| !parse::is_continue(message)).collect()
+        self.messages
+            .iter()
+            .copied()
+            .filter(|message| !parse::is_continue(message))
+            .collect()
     }
 
     fn continues(&self) -> bool {
@@ -55,7 +59,10 @@ pub(super) fn requests(items: &[Item]) -> Requests {
     let first = groups.len().saturating_sub(MAX_EARLIER + 1);
     let groups = &groups[first..];
     let Some((newest, earlier)) = groups.split_last() else {
-        return Requests { candidates: Vec::new(), continued: false };
+        return Requests {
+            candidates: Vec::new(),
+            continued: false,
+        };
     };
     let mut context = Context::default();
     let mut contexts = Vec::new();
@@ -63,14 +70,25 @@ pub(super) fn requests(items: &[Item]) -> Requests {
         contexts.push(context.clone());
         let _ = parse::plan(&group.asks(), &mut context);
     }
-    let fresh = !newest.after.iter().any(|item| matches!(item, Item::ToolResult { .. }));
+    let fresh = !newest
+        .after
+        .iter()
+        .any(|item| matches!(item, Item::ToolResult { .. }));
     let asks_more = newest.asks();
     if !newest.continues() || (!asks_more.is_empty() && earlier.iter().all(|group| group.asks().is_empty())) {
         let mut log = CallLog::default();
         log.add(newest.after, Attempt::Present);
         let plan = parse::plan(&asks_more, &mut context);
-        let request = Request { plan, log, past: CallLog::default(), fresh };
-        return Requests { candidates: vec![request], continued: false };
+        let request = Request {
+            plan,
+            log,
+            past: CallLog::default(),
+            fresh,
+        };
+        return Requests {
+            candidates: vec![request],
+            continued: false,
+        };
     }
     let mut candidates = Vec::new();
     for (index, group) in earlier.iter().enumerate().rev() {
@@ -80,16 +98,27 @@ pub(super) fn requests(items: &[Item]) -> Requests {
         }
         let mut past = CallLog::default();
         past.add(group.after, Attempt::Past);
-        for later in earlier[index + 1..].iter().filter(|later| later.asks().is_empty()) {
+        for later in earlier[index + 1..]
+            .iter()
+            .filter(|later| later.asks().is_empty())
+        {
             past.add(later.after, Attempt::Past);
         }
         let mut log = past.clone();
         log.add(newest.after, Attempt::Present);
         asks.extend(&asks_more);
         let plan = parse::plan(&asks, &mut contexts[index].clone());
-        candidates.push(Request { plan, log, past, fresh });
+        candidates.push(Request {
+            plan,
+            log,
+            past,
+            fresh,
+        });
     }
-    Requests { candidates, continued: true }
+    Requests {
+        candidates,
+        continued: true,
+    }
 }
 
 fn groups(items: &[Item]) -> Vec<Group<'_>> {
@@ -106,7 +135,10 @@ fn groups(items: &[Item]) -> Vec<Group<'_>> {
             index += 1;
         }
         if !messages.is_empty() {
-            groups.push(Group { messages, after: &items[from..index] });
+            groups.push(Group {
+                messages,
+                after: &items[from..index],
+            });
         }
     }
     groups
@@ -170,9 +202,12 @@ impl CallLog {
         let results: HashMap<&str, Outcome> = items
             .iter()
             .filter_map(|item| match item {
-                Item::ToolResult { call_id, tool_name, text, is_error } => {
-                    Some((call_id.as_str(), outcome(tool_name, text, *is_error)))
-                }
+                Item::ToolResult {
+                    call_id,
+                    tool_name,
+                    text,
+                    is_error,
+                } => Some((call_id.as_str(), outcome(tool_name, text, *is_error))),
                 Item::User { .. } | Item::Assistant { .. } => None,
             })
             .collect();
@@ -181,8 +216,12 @@ impl CallLog {
             Item::User { .. } | Item::ToolResult { .. } => &[],
         });
         for block in blocks {
-            let AssistantBlock::ToolCall { id, name, arguments } = block else { continue };
-            let Ok(arguments) = serde_json::from_str::<Value>(arguments) else { continue };
+            let AssistantBlock::ToolCall { id, name, arguments } = block else {
+                continue;
+            };
+            let Ok(arguments) = serde_json::from_str::<Value>(arguments) else {
+                continue;
+            };
             let effect = matches!(name.as_str(), "write" | "edit");
             let outcome = match results.get(id.as_str()) {
                 Some(Outcome::Failed(failure))
@@ -193,12 +232,16 @@ impl CallLog {
                     continue;
                 }
                 Some(outcome) => outcome.clone(),
-                None if effect => {
-                    Outcome::Failed(Failure { kind: FailureKind::Lost, reason: String::new() })
-                }
+                None if effect => Outcome::Failed(Failure {
+                    kind: FailureKind::Lost,
+                    reason: String::new(),
+                }),
                 None => continue,
             };
-            self.outcomes.entry(key(name, &arguments)).or_default().push(outcome);
+            self.outcomes
+                .entry(key(name, &arguments))
+                .or_default()
+                .push(outcome);
         }
     }
 }
@@ -220,11 +263,17 @@ fn outcome(tool: &str, text: &str, is_error: bool) -> Outcome {
             let rest = rest.trim();
             let rest = rest.strip_prefix(tool).map_or(rest, str::trim_start);
             let rest = rest.strip_prefix("failed:").map_or(rest, str::trim_start);
-            return Outcome::Failed(Failure { kind, reason: rest.to_owned() });
+            return Outcome::Failed(Failure {
+                kind,
+                reason: rest.to_owned(),
+            });
         }
     }
     if is_error {
-        return Outcome::Failed(Failure { kind: FailureKind::Error, reason: text.trim().to_owned() });
+        return Outcome::Failed(Failure {
+            kind: FailureKind::Error,
+            reason: text.trim().to_owned(),
+        });
     }
     Outcome::Done(text.to_owned())
 }
@@ -234,8 +283,12 @@ pub(super) fn key(tool: &str, arguments: &Value) -> String {
     fn sorted(value: &Value) -> Value {
         match value {
             Value::Object(fields) => {
-                let fields: BTreeMap<_, _> = fields.iter().map(|(name, value)| (name, sorted(value))).collect();
-                fields.into_iter().map(|(name, value)| (name.clone(), value)).collect()
+                let fields: BTreeMap<_, _> =
+                    fields.iter().map(|(name, value)| (name, sorted(value))).collect();
+                fields
+                    .into_iter()
+                    .map(|(name, value)| (name.clone(), value))
+                    .collect()
             }
             Value::Array(values) => values.iter().map(sorted).collect(),
             value => value.clone(),

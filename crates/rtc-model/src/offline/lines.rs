@@ -29,10 +29,10 @@ pub(super) fn remove(lines: &[String], indexes: &[usize]) -> Option<Vec<Edit>> {
         return None;
     }
     let runs = runs(indexes);
-    if runs.len() <= MAX_RUNS {
-        if let Some(edits) = one_by_one(lines, &runs) {
-            return Some(edits);
-        }
+    if runs.len() <= MAX_RUNS
+        && let Some(edits) = one_by_one(lines, &runs)
+    {
+        return Some(edits);
     }
     let (first, last) = (*indexes.first()?, *indexes.last()?);
     let removes = |index: usize| indexes.binary_search(&index).is_ok();
@@ -45,7 +45,9 @@ fn one_by_one(lines: &[String], runs: &[(usize, usize)]) -> Option<Vec<Edit>> {
     for (index, &(first, last)) in runs.iter().enumerate() {
         let low = index.checked_sub(1).map_or(0, |before| runs[before].1 + 1);
         let high = runs.get(index + 1).map_or(lines.len(), |after| after.0) - 1;
-        let edit = widen(lines, first, last, low, high, |line| (first..=last).contains(&line))?;
+        let edit = widen(lines, first, last, low, high, |line| {
+            (first..=last).contains(&line)
+        })?;
         // The edits run one after another: each must still fit one place only when its turn comes.
         if text.matches(edit.0.as_str()).count() != 1 {
             return None;
@@ -72,7 +74,10 @@ fn widen(
         // Whether the last line has a line end is not known, so an edit that reaches it keeps a line before its last
         // removed one, and takes away the line end between them.
         let reaches_end = to == end;
-        let kept: Vec<&str> = (from..=to).filter(|line| !removes(*line)).map(|line| lines[line].as_str()).collect();
+        let kept: Vec<&str> = (from..=to)
+            .filter(|line| !removes(*line))
+            .map(|line| lines[line].as_str())
+            .collect();
         let usable = !(reaches_end && kept.is_empty());
         let mut old = lines[from..=to].join("\n");
         let mut new = kept.join("\n");
@@ -180,8 +185,14 @@ mod tests {
     fn the_usual_cases_have_an_answer() {
         let lines: Vec<String> = ["a", "b", "a", "c"].map(str::to_owned).to_vec();
         assert_eq!(append(&lines, "d"), Some(("c".to_owned(), "c\nd".to_owned())));
-        assert_eq!(remove(&lines, &[1]), Some(vec![("b\n".to_owned(), String::new())]));
-        assert_eq!(remove(&lines, &[3]), Some(vec![("a\nc".to_owned(), "a".to_owned())]));
+        assert_eq!(
+            remove(&lines, &[1]),
+            Some(vec![("b\n".to_owned(), String::new())])
+        );
+        assert_eq!(
+            remove(&lines, &[3]),
+            Some(vec![("a\nc".to_owned(), "a".to_owned())])
+        );
         assert_eq!(remove(&lines, &[0, 1, 2, 3]), None);
     }
 }

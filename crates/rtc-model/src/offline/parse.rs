@@ -2,11 +2,12 @@
 
 use regex::Captures;
 
-use super::place::{Context, Needle, Place, is_file_name, is_glob};
-use super::plan::{Language, Lines, MAX_STEPS, Plan, Step, Window, Wish};
+use super::place::{Context, Needle, Place, is_file_name, is_glob, virtual_path};
+use super::plan::{ALL, Language, Lines, MAX_STEPS, Plan, Step, Window, Wish};
 use super::quotes::Masked;
 use super::words::{
-    AFTER, BEFORE, CLAUSE_END, CLAUSE_JOIN, CONTINUE, GREETING, IGNORE_CASE, IT, Meaning, RULES, VERB,
+    AFTER, BEFORE, BULLET, CLAUSE_END, CLAUSE_JOIN, CONTINUE, GREETING, IGNORE_CASE, IT, Meaning, ONLY_WHERE,
+    RULES, VERB,
 };
 
 /// The longest clause that is looked at, in bytes; quotations count as one character.
@@ -17,12 +18,21 @@ const MAX_CLAUSES: usize = 200;
 
 /// Whether a message says nothing but: go on.
 pub(super) fn is_continue(message: &str) -> bool {
-    CONTINUE.is_match(message.trim().trim_end_matches(['.', '!', '。', '！', '…']).trim())
+    CONTINUE.is_match(
+        message
+            .trim()
+            .trim_end_matches(['.', '!', '。', '！', '…'])
+            .trim(),
+    )
 }
 
 /// The language of a message: Chinese if it has Chinese characters outside quotations.
 fn language(masked: &Masked) -> Language {
-    if masked.text.chars().any(is_chinese) { Language::Chinese } else { Language::English }
+    if masked.text.chars().any(is_chinese) {
+        Language::Chinese
+    } else {
+        Language::English
+    }
 }
 
 fn is_chinese(character: char) -> bool {
@@ -31,7 +41,12 @@ fn is_chinese(character: char) -> bool {
 
 /// Makes one plan of several messages. `context` is what earlier requests were about, and is brought up to date.
 pub(super) fn plan(messages: &[&str], context: &mut Context) -> Plan {
-    let mut plan = Plan { steps: Vec::new(), unclear: Vec::new(), beyond: 0, language: Language::English };
+    let mut plan = Plan {
+        steps: Vec::new(),
+        unclear: Vec::new(),
+        beyond: 0,
+        language: Language::English,
+    };
     for message in messages {
         let masked = Masked::new(message);
         if language(&masked) == Language::Chinese {
@@ -57,10 +72,12 @@ pub(super) fn plan(messages: &[&str], context: &mut Context) -> Plan {
 /// The clauses of a masked message that ask for something.
 fn clauses(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for part in CLAUSE_END.split(text) {
+    let text = BULLET.replace_all(text, "");
+    for part in CLAUSE_END.split(&text) {
         let mut from = 0;
         for join in CLAUSE_JOIN.find_iter(part) {
-            if join.start() > from && VERB.is_match(&part[join.end()..]) {
+            let ended = &part[from..join.start().max(from)];
+            if !ended.is_empty() && VERB.is_match(&part[join.end()..]) && !ONLY_WHERE.is_match(&tidy(ended)) {
                 found.push(&part[from..join.start()]);
                 from = join.end();
             }
@@ -68,7 +85,9 @@ fn clauses(text: &str) -> Vec<String> {
         found.push(&part[from..]);
     }
     let clauses = found.into_iter().take(MAX_CLAUSES).map(tidy);
-    clauses.filter(|clause| !clause.is_empty() && !GREETING.is_match(clause)).collect()
+    clauses
+        .filter(|clause| !clause.is_empty() && !GREETING.is_match(clause))
+        .collect()
 }
 
 /// A clause without polite words, and with spaces only where they part words.
@@ -114,7 +133,12 @@ fn step(clause: &str, masked: &Masked, context: &Context) -> Option<Step> {
     let without = IGNORE_CASE.replace(clause, "");
     let clause = if ignore_case { without.trim() } else { clause };
     RULES.iter().find_map(|(meaning, rule)| {
-        let words = Words { found: rule.captures(clause)?, masked, context, ignore_case };
+        let words = Words {
+            found: rule.captures(clause)?,
+            masked,
+            context,
+            ignore_case,
+        };
         let step = words.step(*meaning)?;
         let searches = matches!(step, Step::Search { .. } | Step::Count(..));
         (searches || !ignore_case).then_some(step)
@@ -138,35 +162,86 @@ impl Words<'_> {
             Meaning::DeleteNumbered => {
                 let first = self.number("n")?;
                 let last = self.number("m").unwrap_or(first);
-                Step::DeleteLines(Lines::Numbered(first.min(last), first.max(last)), self.named_place()?)
+                Step::DeleteLines(
+                    Lines::Numbered(first.min(last), first.max(last)),
+                    self.named_place()?,
+                )
+            }
+            Meaning::DeleteFirst => {
+                Step::DeleteLines(Lines::Numbered(1, self.number_or_one("n")?), self.named_place()?)
+            }
+            Meaning::DeleteLast => {
+                Step::DeleteLines(Lines::Last(self.number_or_one("n")?), self.named_place()?)
             }
             Meaning::DeleteContaining => {
                 Step::DeleteLines(Lines::Containing(self.text("text")?), self.named_place()?)
             }
             Meaning::DeleteEqual => Step::DeleteLines(Lines::Equal(self.text("text")?), self.named_place()?),
-            Meaning::DeleteText => {
-                Step::Replace { from: self.needle()?.text, to: String::new(), place: self.named_place()? }
-            }
-            Meaning::Overwrite => {
-                Step::Write { name: self.name()?, content: self.text("content")?, overwrite: true }
-            }
+            Meaning::DeleteText => Step::Replace {
+                from: self.needle()?.text,
+                to: String::new(),
+                place: self.named_place()?,
+            },
+            Meaning::Overwrite => Step::Write {
+                name: self.name()?,
+                content: self.text("content")?,
+                overwrite: true,
+            },
             Meaning::Create => {
                 let content = self.text("content").unwrap_or_default();
-                Step::Write { name: self.file_name()?, content, overwrite: false }
+                Step::Write {
+                    name: self.file_name()?,
+                    content,
+                    overwrite: false,
+                }
             }
-            Meaning::Append => Step::Append { name: self.name()?, line: self.text("content")? },
+            Meaning::Append => Step::Append {
+                name: self.name()?,
+                line: self.text("content")?,
+            },
             Meaning::Replace => return self.replace(),
+            Meaning::CountLines => match self.named_place()? {
+                place @ (Place::Names(_) | Place::Glob { .. }) => Step::Read(place, Window::Whole),
+                Place::Everywhere | Place::Folder(_) | Place::Matching(..) => return None,
+            },
+            Meaning::FindAll => match self.place_or_everywhere()? {
+                Place::Everywhere => Step::Find {
+                    pattern: ALL.to_owned(),
+                    folder: None,
+                    count: false,
+                },
+                Place::Folder(folder) => Step::Find {
+                    pattern: ALL.to_owned(),
+                    folder: Some(folder),
+                    count: false,
+                },
+                Place::Names(names) if names.len() == 1 => {
+                    let folder = names.first().map(|name| virtual_path(name));
+                    Step::Find {
+                        pattern: ALL.to_owned(),
+                        folder,
+                        count: false,
+                    }
+                }
+                Place::Names(_) | Place::Glob { .. } | Place::Matching(..) => return None,
+            },
             Meaning::CountFiles => return self.count_files(),
             Meaning::Count => Step::Count(self.needle()?, self.place_or_everywhere()?),
-            Meaning::FilesContaining => {
-                Step::Search { needle: self.needle()?, place: self.place_or_everywhere()?, files_only: true }
-            }
+            Meaning::FilesContaining => Step::Search {
+                needle: self.needle()?,
+                place: self.place_or_everywhere()?,
+                files_only: true,
+            },
             Meaning::Search => {
                 let place = self.place_or_everywhere()?;
-                Step::Search { needle: self.needle()?, place, files_only: false }
+                Step::Search {
+                    needle: self.needle()?,
+                    place,
+                    files_only: false,
+                }
             }
-            Meaning::ReadFirst => Step::Read(self.named_place()?, Window::Range(1, self.number("n")?)),
-            Meaning::ReadLast => Step::Read(self.named_place()?, Window::Last(self.number("n")?)),
+            Meaning::ReadFirst => Step::Read(self.named_place()?, Window::Range(1, self.number_or_one("n")?)),
+            Meaning::ReadLast => Step::Read(self.named_place()?, Window::Last(self.number_or_one("n")?)),
             Meaning::ReadRange => {
                 let first = self.number("n")?.max(1);
                 let last = self.number("m").unwrap_or(first).max(first);
@@ -175,8 +250,16 @@ impl Words<'_> {
             Meaning::FindNamed => return self.find_named(),
             Meaning::FindPlace => return self.find_place(),
             Meaning::List => match self.place_or_everywhere()? {
-                Place::Glob { glob, folder } => Step::Find { pattern: glob, folder, count: false },
-                Place::Matching(needle, place) => Step::Search { needle, place: *place, files_only: true },
+                Place::Glob { glob, folder } => Step::Find {
+                    pattern: glob,
+                    folder,
+                    count: false,
+                },
+                Place::Matching(needle, place) => Step::Search {
+                    needle,
+                    place: *place,
+                    files_only: true,
+                },
                 Place::Names(names) if names.iter().any(|name| is_file_name(name)) => return None,
                 place => Step::List(place),
             },
@@ -190,7 +273,11 @@ impl Words<'_> {
                 place => Step::Read(place, Window::Whole),
             },
             Meaning::Look => match (self.needle()?, self.quoted("text")) {
-                (needle, true) => Step::Search { needle, place: Place::Everywhere, files_only: false },
+                (needle, true) => Step::Search {
+                    needle,
+                    place: Place::Everywhere,
+                    files_only: false,
+                },
                 (needle, false) => Step::Look(needle.text),
             },
         };
@@ -200,7 +287,11 @@ impl Words<'_> {
     fn replace(&self) -> Option<Step> {
         let named = self.found.name("from").map(|from| from.as_str());
         let refers = named.is_none_or(|from| IT.is_match(from));
-        let from = if refers { self.context.needle.clone()?.text } else { self.text("from")? };
+        let from = if refers {
+            self.context.needle.clone()?.text
+        } else {
+            self.text("from")?
+        };
         let before = || match self.context.place.clone() {
             Some(Place::Matching(_, place)) => *place,
             Some(place) => place,
@@ -211,21 +302,47 @@ impl Words<'_> {
             (false, true) => before(),
             (false, false) => Place::Everywhere,
         };
-        Some(Step::Replace { from, to: self.text("to")?, place })
+        Some(Step::Replace {
+            from,
+            to: self.text("to")?,
+            place,
+        })
     }
 
     fn count_files(&self) -> Option<Step> {
         let count = true;
-        match self.named_place()? {
-            Place::Everywhere => Some(Step::Find { pattern: "**/*".to_owned(), folder: None, count }),
-            Place::Folder(folder) => {
-                Some(Step::Find { pattern: "**/*".to_owned(), folder: Some(folder), count })
-            }
-            Place::Glob { glob, folder } => Some(Step::Find { pattern: glob, folder, count }),
+        let all = self
+            .found
+            .name("place")
+            .is_some_and(|place| matches!(place.as_str(), "files" | "文件"));
+        match if all {
+            Place::Everywhere
+        } else {
+            self.named_place()?
+        } {
+            Place::Everywhere => Some(Step::Find {
+                pattern: ALL.to_owned(),
+                folder: None,
+                count,
+            }),
+            Place::Folder(folder) => Some(Step::Find {
+                pattern: ALL.to_owned(),
+                folder: Some(folder),
+                count,
+            }),
+            Place::Glob { glob, folder } => Some(Step::Find {
+                pattern: glob,
+                folder,
+                count,
+            }),
             Place::Names(names) if self.has("files") => match names.as_slice() {
                 [name] => {
-                    let folder = Some(super::place::virtual_path(name));
-                    Some(Step::Find { pattern: "**/*".to_owned(), folder, count })
+                    let folder = Some(virtual_path(name));
+                    Some(Step::Find {
+                        pattern: ALL.to_owned(),
+                        folder,
+                        count,
+                    })
                 }
                 _ => None,
             },
@@ -245,21 +362,35 @@ impl Words<'_> {
             Some(Some(Place::Folder(folder))) => Some(folder),
             Some(Some(Place::Everywhere)) => None,
             Some(Some(Place::Names(names))) if names.len() == 1 => {
-                names.first().map(|name| super::place::virtual_path(name))
+                names.first().map(|name| virtual_path(name))
             }
             Some(_) => return None,
         };
-        let pattern = if is_glob(&named) || is_file_name(&named) { named } else { format!("{named}*") };
-        Some(Step::Find { pattern, folder, count: false })
+        let pattern = if is_glob(&named) || is_file_name(&named) {
+            named
+        } else {
+            format!("{named}*")
+        };
+        Some(Step::Find {
+            pattern,
+            folder,
+            count: false,
+        })
     }
 
     fn find_place(&self) -> Option<Step> {
         if self.has("path") {
             let named = self.text("path")?;
-            return (is_glob(&named) || is_file_name(&named)).then(|| self.find_named()).flatten();
+            return (is_glob(&named) || is_file_name(&named))
+                .then(|| self.find_named())
+                .flatten();
         }
         match self.named_place()? {
-            Place::Glob { glob, folder } => Some(Step::Find { pattern: glob, folder, count: false }),
+            Place::Glob { glob, folder } => Some(Step::Find {
+                pattern: glob,
+                folder,
+                count: false,
+            }),
             Place::Names(names) if self.quoted("place") => {
                 drop(names);
                 None
@@ -267,11 +398,15 @@ impl Words<'_> {
             Place::Names(names) if self.finds() => match names.as_slice() {
                 [name] if is_file_name(name) => {
                     let (folder, name) = match name.rsplit_once('/') {
-                        Some((folder, name)) => (Some(super::place::virtual_path(folder)), name),
+                        Some((folder, name)) => (Some(virtual_path(folder)), name),
                         None => (None, name.as_str()),
                     };
                     let folder = folder.filter(|folder| folder != "/");
-                    Some(Step::Find { pattern: name.to_owned(), folder, count: false })
+                    Some(Step::Find {
+                        pattern: name.to_owned(),
+                        folder,
+                        count: false,
+                    })
                 }
                 _ => None,
             },
@@ -291,11 +426,15 @@ impl Words<'_> {
     }
 
     fn quoted(&self, name: &str) -> bool {
-        self.found.name(name).is_some_and(|found| self.masked.is_quoted(found.as_str()))
+        self.found
+            .name(name)
+            .is_some_and(|found| self.masked.is_quoted(found.as_str()))
     }
 
     fn text(&self, name: &str) -> Option<String> {
-        self.found.name(name).map(|found| self.masked.plain(found.as_str()))
+        self.found
+            .name(name)
+            .map(|found| self.masked.plain(found.as_str()))
     }
 
     /// The text that is looked for; `it` is the one of the step before.
@@ -308,7 +447,11 @@ impl Words<'_> {
         if needle.text.is_empty() {
             return None;
         }
-        Some(Needle { regex: self.has("regex"), ignore_case: self.ignore_case, ..needle })
+        Some(Needle {
+            regex: self.has("regex"),
+            ignore_case: self.ignore_case,
+            ..needle
+        })
     }
 
     /// The file that is named; `it` is the one of the step before.
@@ -339,7 +482,17 @@ impl Words<'_> {
     }
 
     fn place_or_everywhere(&self) -> Option<Place> {
-        if self.has("place") { self.named_place() } else { Some(Place::Everywhere) }
+        if self.has("place") {
+            self.named_place()
+        } else {
+            Some(Place::Everywhere)
+        }
+    }
+
+    /// The number; one if the phrase has none.
+    fn number_or_one(&self, name: &str) -> Option<u64> {
+        let number = if self.has(name) { self.number(name)? } else { 1 };
+        (number > 0).then_some(number)
     }
 
     fn number(&self, name: &str) -> Option<u64> {
@@ -349,10 +502,15 @@ impl Words<'_> {
 
 /// A number in digits or in the small words of both languages.
 fn number(word: &str) -> Option<u64> {
-    let english = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    let english = [
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    ];
     let digit = |c: char| match c {
         '两' => Some(2),
-        c => "一二三四五六七八九".chars().position(|digit| digit == c).map(|index| index as u64 + 1),
+        c => "一二三四五六七八九"
+            .chars()
+            .position(|digit| digit == c)
+            .map(|index| index as u64 + 1),
     };
     let lower = word.to_lowercase();
     if let Ok(number) = lower.parse() {
@@ -366,7 +524,13 @@ fn number(word: &str) -> Option<u64> {
     }
     match word.split_once('十') {
         Some((tens, ones)) => {
-            let part = |text: &str, none| if text.is_empty() { Some(none) } else { digit(text.chars().next()?) };
+            let part = |text: &str, none| {
+                if text.is_empty() {
+                    Some(none)
+                } else {
+                    digit(text.chars().next()?)
+                }
+            };
             Some(part(tens, 1)? * 10 + part(ones, 0)?)
         }
         None => digit(word.chars().next()?),

@@ -40,12 +40,20 @@ pub(super) struct Needle {
 impl Needle {
     /// A text that is looked for as it stands.
     pub(super) fn literal(text: String) -> Needle {
-        Needle { text, regex: false, ignore_case: false }
+        Needle {
+            text,
+            regex: false,
+            ignore_case: false,
+        }
     }
 
     /// The regular expression that finds it.
     pub(super) fn pattern(&self) -> String {
-        if self.regex { self.text.clone() } else { regex::escape(&self.text) }
+        if self.regex {
+            self.text.clone()
+        } else {
+            regex::escape(&self.text)
+        }
     }
 }
 
@@ -65,7 +73,7 @@ static EVERYWHERE: LazyLock<Regex> = LazyLock::new(|| {
 });
 static FOUND: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"it|them|that|this|these|those|there|(?:all|each|both) of (?:it|them|these|those)|(?:the|these|those|that|this|the same|the found|such)(?: matching)? (?:files?|ones?|results?|matches|places?)|它|它们|其|其中|这些|那些|这里|那里|(?:这些|那些|这个|那个|该|上述|找到的|同一个?)文件",
+        r"it|them|that|this|these|those|there|files|results|matches|(?:all|each|both) of (?:it|them|these|those)|(?:the|these|those|that|this|the same|the found|such)(?: matching)? (?:files?|ones?|results?|matches|places?)|它|它们|其|其中|这些|那些|这里|那里|(?:这些|那些|这个|那个|该|上述|找到的|同一个?)文件",
     )
 });
 static GLOB_IN_FOLDER: LazyLock<Regex> =
@@ -135,27 +143,26 @@ impl Place {
             return context.place.clone();
         }
         let stripped = strip(words);
-        if stripped != words {
-            if let Some(place) = Place::parse(stripped, masked, context) {
-                return Some(place);
-            }
+        if stripped != words
+            && let Some(place) = Place::parse(stripped, masked, context)
+        {
+            return Some(place);
         }
-        if let Some(glob) = glob_of(words, masked) {
-            return Some(Place::Glob { glob, folder: None });
-        }
-        for both in [&GLOB_IN_FOLDER, &FOLDER_OF_GLOB] {
-            let Some(found) = both.captures(words) else { continue };
-            let Some(folder) = folder_of(&found["folder"], masked) else { continue };
-            let files = strip(&found["glob"]);
-            if EVERYWHERE.is_match(&found["glob"]) || matches!(files, "files" | "file" | "文件") {
-                return Some(Place::Folder(folder));
-            }
-            if let Some(glob) = glob_of(files, masked) {
-                return Some(Place::Glob { glob, folder: Some(folder) });
-            }
-            if single(files) && is_file_name(files) {
-                return Some(Place::Names(vec![format!("{folder}/{}", masked.plain(files))]));
-            }
+        let below = |both: &Regex| {
+            let found = both.captures(words)?;
+            below_folder(&found["folder"], &found["glob"], masked)
+        };
+        let glob = || {
+            Some(Place::Glob {
+                glob: glob_of(words, masked)?,
+                folder: None,
+            })
+        };
+        if let Some(place) = below(&FOLDER_OF_GLOB)
+            .or_else(glob)
+            .or_else(|| below(&GLOB_IN_FOLDER))
+        {
+            return Some(place);
         }
         if let Some(word) = group(&FOLDER, words) {
             return Some(Place::Folder(virtual_path(&masked.plain(word))));
@@ -167,28 +174,63 @@ impl Place {
     }
 }
 
+/// Files below a folder: all, those that match a glob, or a named one.
+fn below_folder(folder: &str, glob: &str, masked: &Masked) -> Option<Place> {
+    let folder = folder_of(folder, masked)?;
+    let files = strip(glob);
+    if EVERYWHERE.is_match(glob) || matches!(files, "files" | "file" | "文件") {
+        return Some(Place::Folder(folder));
+    }
+    if let Some(glob) = glob_of(files, masked) {
+        return Some(Place::Glob {
+            glob,
+            folder: Some(folder),
+        });
+    }
+    let named = single(files) && is_file_name(files);
+    named.then(|| {
+        Place::Names(vec![format!(
+            "{}/{}",
+            folder.trim_end_matches('/'),
+            masked.plain(files)
+        )])
+    })
+}
+
 /// Several words, or one, each a file, a folder or a glob.
 fn names_of(words: &str, masked: &Masked) -> Option<Place> {
-    let parts: Vec<&str> = SEPARATOR.split(words).map(strip).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = SEPARATOR
+        .split(words)
+        .map(strip)
+        .filter(|part| !part.is_empty())
+        .collect();
     if parts.is_empty() || !parts.iter().all(|part| single(part)) {
         return None;
     }
     let globs: Option<Vec<String>> = parts.iter().map(|part| glob_of(part, masked)).collect();
     match globs {
         Some(globs) if globs.len() > 1 => {
-            return Some(Place::Glob { glob: format!("{{{}}}", globs.join(",")), folder: None });
+            return Some(Place::Glob {
+                glob: format!("{{{}}}", globs.join(",")),
+                folder: None,
+            });
         }
         _ => {}
     }
     match parts.as_slice() {
         [word] => Some(word_place(&masked.plain(word))),
-        parts => Some(Place::Names(parts.iter().map(|part| masked.plain(part)).collect())),
+        parts => Some(Place::Names(
+            parts.iter().map(|part| masked.plain(part)).collect(),
+        )),
     }
 }
 
 fn word_place(word: &str) -> Place {
     if is_glob(word) {
-        Place::Glob { glob: word.trim_start_matches("./").trim_start_matches('/').to_owned(), folder: None }
+        Place::Glob {
+            glob: word.trim_start_matches("./").trim_start_matches('/').to_owned(),
+            folder: None,
+        }
     } else if word.ends_with('/') {
         Place::Folder(virtual_path(word))
     } else {
@@ -207,10 +249,19 @@ fn folder_of(words: &str, masked: &Masked) -> Option<String> {
 
 fn glob_of(words: &str, masked: &Masked) -> Option<String> {
     if let Some(ending) = group(&ENDING, words) {
-        return Some(format!("*.{}", masked.plain(ending).trim_start_matches(['*', '.'])));
+        return Some(format!(
+            "*.{}",
+            masked.plain(ending).trim_start_matches(['*', '.'])
+        ));
     }
-    let word = words.strip_suffix(" files").or_else(|| words.strip_suffix(" file"));
-    let word = word.or_else(|| words.strip_suffix("源文件").or_else(|| words.strip_suffix("文件")));
+    let word = words
+        .strip_suffix(" files")
+        .or_else(|| words.strip_suffix(" file"));
+    let word = word.or_else(|| {
+        words
+            .strip_suffix("源文件")
+            .or_else(|| words.strip_suffix("文件"))
+    });
     let word = word.or_else(|| words.strip_suffix(" code").or_else(|| words.strip_suffix("代码")));
     if let Some(word) = word {
         let word = word.trim().trim_end_matches(" source").to_lowercase();
@@ -232,7 +283,8 @@ pub(super) fn is_glob(word: &str) -> bool {
 pub(super) fn is_file_name(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     name.rsplit_once('.').is_some_and(|(_, extension)| {
-        (1..=12).contains(&extension.len()) && extension.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        (1..=12).contains(&extension.len())
+            && extension.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     })
 }
 
@@ -264,7 +316,10 @@ fn strip(words: &str) -> &str {
 
 fn group<'w>(regex: &Regex, words: &'w str) -> Option<&'w str> {
     let found = regex.captures(words)?;
-    ["a", "b", "c", "d"].into_iter().find_map(|name| found.name(name)).map(|found| found.as_str())
+    ["a", "b", "c", "d"]
+        .into_iter()
+        .find_map(|name| found.name(name))
+        .map(|found| found.as_str())
 }
 
 /// A pattern of ours that must match the whole text, upper and lower case alike.
@@ -282,17 +337,25 @@ mod tests {
     use super::*;
 
     fn parse(words: &str) -> Option<Place> {
-        let context = Context { place: Some(Place::Folder("/before".to_owned())), needle: None };
+        let context = Context {
+            place: Some(Place::Folder("/before".to_owned())),
+            needle: None,
+        };
         let masked = Masked::new(words);
         Place::parse(&masked.text, &masked, &context)
     }
 
     fn glob(glob: &str, folder: Option<&str>) -> Option<Place> {
-        Some(Place::Glob { glob: glob.to_owned(), folder: folder.map(str::to_owned) })
+        Some(Place::Glob {
+            glob: glob.to_owned(),
+            folder: folder.map(str::to_owned),
+        })
     }
 
     fn names(names: &[&str]) -> Option<Place> {
-        Some(Place::Names(names.iter().map(|name| (*name).to_owned()).collect()))
+        Some(Place::Names(
+            names.iter().map(|name| (*name).to_owned()).collect(),
+        ))
     }
 
     fn folder(path: &str) -> Option<Place> {
@@ -320,7 +383,10 @@ mod tests {
             ("*.md and *.txt", glob("{*.md,*.txt}", None)),
             ("src/**/*.py", glob("src/**/*.py", None)),
             ("*.py in lib", glob("*.py", Some("/lib"))),
-            ("all python files under the folder src/app", glob("*.py", Some("/src/app"))),
+            (
+                "all python files under the folder src/app",
+                glob("*.py", Some("/src/app")),
+            ),
             ("src目录下的python文件", glob("*.py", Some("/src"))),
             ("src目录下的所有python文件", glob("*.py", Some("/src"))),
             ("docs里的*.md", glob("*.md", Some("/docs"))),
@@ -352,7 +418,13 @@ mod tests {
 
     #[test]
     fn file_names_have_an_extension() {
-        for (word, expected) in [("a.md", true), ("b/c.tar.gz", true), (".env", true), ("config", false), ("a.", false)] {
+        for (word, expected) in [
+            ("a.md", true),
+            ("b/c.tar.gz", true),
+            (".env", true),
+            ("config", false),
+            ("a.", false),
+        ] {
             assert_eq!(is_file_name(word), expected, "{word}");
         }
     }

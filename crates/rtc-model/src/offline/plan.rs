@@ -5,6 +5,9 @@ use super::place::{Needle, Place};
 /// The most steps of one request that are done; the answer says if there were more.
 pub(super) const MAX_STEPS: usize = 32;
 
+/// The glob that stands for all files.
+pub(super) const ALL: &str = "*";
+
 /// The language of a request, in which it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
@@ -109,6 +112,8 @@ pub(super) enum Lines {
     Equal(String),
     /// From a line number to another one, both included.
     Numbered(u64, u64),
+    /// That many lines from the end.
+    Last(u64),
 }
 
 /// Something that is often asked for and that the planner has no tool for.
@@ -144,9 +149,10 @@ impl Step {
             Step::Search { needle, place, .. } => {
                 Some(Place::Matching(needle.clone(), Box::new(place.clone())))
             }
-            Step::Find { pattern, folder, .. } => {
-                Some(Place::Glob { glob: pattern.clone(), folder: folder.clone() })
-            }
+            Step::Find { pattern, folder, .. } => Some(Place::Glob {
+                glob: pattern.clone(),
+                folder: folder.clone(),
+            }),
             Step::Write { name, .. } | Step::Append { name, .. } => Some(Place::Names(vec![name.clone()])),
             Step::Look(_) | Step::Unable(_) | Step::Help => None,
         }

@@ -37,22 +37,29 @@ struct Piece {
 impl Masked {
     /// Masks the quoted pieces of a message. After words such as `with the content:` all the rest is one piece.
     pub(super) fn new(message: &str) -> Masked {
-        let mut masked = Masked { text: String::new(), pieces: Vec::new() };
+        let mut masked = Masked {
+            text: String::new(),
+            pieces: Vec::new(),
+        };
         let mut rest = message;
         let mut unclosed = [false; PAIRS.len()]; // what was not closed once is not closed later: keeps this linear
         while let Some(character) = rest.chars().next() {
             if masked.pieces.len() < MAX_QUOTES {
-                if let Some((inner, shown)) = quotation(rest, masked.text.chars().next_back(), &mut unclosed) {
+                if let Some((inner, shown)) = quotation(rest, masked.text.chars().next_back(), &mut unclosed)
+                {
                     rest = &rest[shown.len()..];
                     masked.push(inner, shown);
                     continue;
                 }
-                if ends_in_announcement(&masked.text) && !rest.trim().is_empty() && !opens(rest.trim_start()) {
+                if ends_in_announcement(&masked.text) && !rest.trim().is_empty() && !opens(rest.trim_start())
+                {
                     masked.push(rest.trim(), rest);
                     break;
                 }
             }
-            let private = u32::from(character).checked_sub(FIRST).is_some_and(|index| index < 0x1900);
+            let private = u32::from(character)
+                .checked_sub(FIRST)
+                .is_some_and(|index| index < 0x1900);
             masked.text.push(if private { ' ' } else { character });
             rest = &rest[character.len_utf8()..];
         }
@@ -78,7 +85,10 @@ impl Masked {
     fn push(&mut self, inner: &str, shown: &str) {
         let code = FIRST + u32::try_from(self.pieces.len()).unwrap_or(0);
         self.text.push(char::from_u32(code).unwrap_or(' '));
-        self.pieces.push(Piece { inner: inner.to_owned(), shown: shown.to_owned() });
+        self.pieces.push(Piece {
+            inner: inner.to_owned(),
+            shown: shown.to_owned(),
+        });
     }
 
     fn piece(&self, character: char) -> Option<&Piece> {
@@ -120,8 +130,11 @@ fn quotation<'t>(
             return None;
         };
         let end = at + close.len();
-        let apostrophe =
-            straight && text[end..].chars().next().is_some_and(|after| after.is_ascii_alphanumeric());
+        let apostrophe = straight
+            && text[end..]
+                .chars()
+                .next()
+                .is_some_and(|after| after.is_ascii_alphanumeric());
         if !apostrophe {
             let inner = &text[open.len()..at];
             return Some((if open == "```" { fenced(inner) } else { inner }, &text[..end]));
@@ -144,13 +157,31 @@ fn opens(text: &str) -> bool {
 
 /// Whether the text so far ends in words that announce content up to the end of the message.
 fn ends_in_announcement(text: &str) -> bool {
-    let Some(words) = text.strip_suffix([':', '：']) else { return false };
-    let mut words: Vec<char> = words.chars().rev().skip_while(|c| c.is_whitespace()).take(12).collect();
+    let Some(words) = text.strip_suffix([':', '：']) else {
+        return false;
+    };
+    let mut words: Vec<char> = words
+        .chars()
+        .rev()
+        .skip_while(|c| c.is_whitespace())
+        .take(12)
+        .collect();
     words.reverse();
     let words = words.into_iter().collect::<String>().to_lowercase();
-    ["content", "contents", "text", "following", "lines", "line", "内容", "内容为", "内容是", "内容如下"]
-        .iter()
-        .any(|word| words.ends_with(word))
+    [
+        "content",
+        "contents",
+        "text",
+        "following",
+        "lines",
+        "line",
+        "内容",
+        "内容为",
+        "内容是",
+        "内容如下",
+    ]
+    .iter()
+    .any(|word| words.ends_with(word))
 }
 
 #[cfg(test)]
@@ -168,7 +199,10 @@ mod tests {
             ("with ```rust\nfn a() {}\n``` end", vec!["fn a() {}"]),
             ("an open \" stays", vec![]),
             ("empty \"\" too", vec![""]),
-            ("create a.md with the content: Hello, then\nbye", vec!["Hello, then\nbye"]),
+            (
+                "create a.md with the content: Hello, then\nbye",
+                vec!["Hello, then\nbye"],
+            ),
             ("create a.md with the content: \"x\" then y", vec!["x"]),
             ("新建 a.md，内容为：一行", vec!["一行"]),
         ];

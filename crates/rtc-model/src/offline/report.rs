@@ -9,31 +9,77 @@ use super::results::Match;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Report {
     /// What is in a folder.
-    Listed { path: String, entries: Vec<String>, note: Option<String> },
+    Listed {
+        path: String,
+        entries: Vec<String>,
+        note: Option<String>,
+    },
     /// The text of a file.
-    Text { path: String, lines: Vec<String>, notes: Vec<String> },
+    Text {
+        path: String,
+        lines: Vec<String>,
+        notes: Vec<String>,
+    },
     /// More files match than are read.
     OnlyRead { read: usize, of: usize },
     /// Files found by name.
-    Found { pattern: String, folder: Option<String>, paths: Vec<String>, note: Option<String> },
+    Found {
+        pattern: String,
+        folder: Option<String>,
+        paths: Vec<String>,
+        note: Option<String>,
+    },
     /// How many files there are.
-    FoundCount { pattern: String, folder: Option<String>, count: usize, at_least: bool },
+    FoundCount {
+        pattern: String,
+        folder: Option<String>,
+        count: usize,
+        at_least: bool,
+    },
     /// Lines found by their text.
-    Matches { needle: Needle, place: Place, matches: Vec<Match>, note: Option<String> },
+    Matches {
+        needle: Needle,
+        place: Place,
+        matches: Vec<Match>,
+        note: Option<String>,
+    },
     /// Files found by their text.
-    Files { needle: Needle, place: Place, files: Vec<String> },
+    Files {
+        needle: Needle,
+        place: Place,
+        files: Vec<String>,
+    },
     /// How often a text occurs.
-    Counted { needle: Needle, place: Place, total: u64, files: u64, at_least: bool },
+    Counted {
+        needle: Needle,
+        place: Place,
+        total: u64,
+        files: u64,
+        at_least: bool,
+    },
     /// A text was replaced, or deleted if there is nothing in its place.
-    Replaced { from: String, to: String, changed: Vec<(String, u64)>, failed: Vec<(String, Failure)>, more: bool },
+    Replaced {
+        from: String,
+        to: String,
+        changed: Vec<(String, u64)>,
+        failed: Vec<(String, Failure)>,
+        more: bool,
+    },
     /// Lines were deleted.
-    LinesDeleted { changed: Vec<(String, u64)>, failed: Vec<(String, Failure)> },
+    LinesDeleted {
+        changed: Vec<(String, u64)>,
+        failed: Vec<(String, Failure)>,
+    },
     /// A text does not occur.
     Absent { needle: Needle, place: Place },
     /// A file has no such line.
     NoSuchLine { path: String, lines: u64 },
     /// A file was written.
-    Wrote { path: String, created: bool, characters: usize },
+    Wrote {
+        path: String,
+        created: bool,
+        characters: usize,
+    },
     /// A line was added.
     Appended { path: String, created: bool },
     /// A file that should be created is there already.

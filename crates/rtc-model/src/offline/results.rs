@@ -6,10 +6,14 @@ use regex::Regex;
 
 use super::place::pattern_anywhere;
 
-static MATCH: LazyLock<Regex> = LazyLock::new(|| pattern_anywhere(r"^(?P<path>/.*?):(?P<line>\d+):(?P<text>.*)$"));
+static MATCH: LazyLock<Regex> =
+    LazyLock::new(|| pattern_anywhere(r"^(?P<path>/.*?):(?P<line>\d+):(?P<text>.*)$"));
 static NUMBERED: LazyLock<Regex> = LazyLock::new(|| pattern_anywhere(r"^ *(?P<number>\d+)\t(?P<text>.*)$"));
-static TOTAL: LazyLock<Regex> =
-    LazyLock::new(|| pattern_anywhere(r"(?P<atleast>at least )?(?P<total>\d+) total occurrences?(?:\(s\))? across (?:at least )?(?P<files>\d+) files?"));
+static TOTAL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_anywhere(
+        r"(?P<atleast>at least )?(?P<total>\d+) total occurrences?(?:\(s\))? across (?:at least )?(?P<files>\d+) files?",
+    )
+});
 
 /// A line in which a text was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,14 +52,21 @@ impl Document {
     /// Whether the tool says that the file goes on at the line with this number.
     pub(super) fn goes_on_at(&self, line: usize) -> bool {
         let number = line.to_string();
-        let names_it = |note: &String| note.split(|c: char| !c.is_ascii_digit()).any(|part| part == number);
+        let names_it = |note: &String| {
+            note.split(|c: char| !c.is_ascii_digit())
+                .any(|part| part == number)
+        };
         self.notes.iter().any(names_it)
     }
 }
 
 /// The paths of a list, one a line.
 pub(super) fn paths(text: &str) -> Vec<String> {
-    text.lines().map(str::trim_end).filter(|line| line.starts_with('/')).map(str::to_owned).collect()
+    text.lines()
+        .map(str::trim_end)
+        .filter(|line| line.starts_with('/'))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What a tool says in brackets after a list, if it says something.
@@ -68,7 +79,10 @@ pub(super) fn note(text: &str) -> Option<String> {
 pub(super) fn entries(text: &str) -> Vec<String> {
     let note = note(text);
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
-    lines.filter(|line| Some(*line) != note.as_deref()).map(str::to_owned).collect()
+    lines
+        .filter(|line| Some(*line) != note.as_deref())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The lines that a search found.
@@ -95,12 +109,15 @@ pub(super) fn total(text: &str) -> (u64, u64, bool) {
 
 /// The value of a `key: value` line.
 pub(super) fn field<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim))
+    text.lines()
+        .find_map(|line| line.strip_prefix(key)?.strip_prefix(':').map(str::trim))
 }
 
 /// The user's answer to a question of ours, or the whole text if it is not laid out as usual.
 pub(super) fn answer<'t>(text: &'t str, question: &str) -> &'t str {
-    let Some(at) = text.find(question) else { return text.trim() };
+    let Some(at) = text.find(question) else {
+        return text.trim();
+    };
     let rest = text[at + question.len()..].trim_start_matches(['"', '=', ':', ' ']);
     rest.split('"').next().unwrap_or(rest).trim()
 }
@@ -111,19 +128,42 @@ mod tests {
 
     #[test]
     fn answers_of_the_tools_are_read() {
-        let read = Document::parse("     1\ta b\n     2\t\n     3\t7\tc\n[Lines 1 to 3 of 9; go on with offset 4]");
+        let read =
+            Document::parse("     1\ta b\n     2\t\n     3\t7\tc\n[Lines 1 to 3 of 9; go on with offset 4]");
         assert_eq!(read.lines, ["a b", "", "7\tc"]);
         assert!(read.goes_on_at(4) && !read.goes_on_at(10));
-        assert_eq!(paths("Found 2 file(s)\n/a b.txt\n/c/d\n[more]"), ["/a b.txt", "/c/d"]);
+        assert_eq!(
+            paths("Found 2 file(s)\n/a b.txt\n/c/d\n[more]"),
+            ["/a b.txt", "/c/d"]
+        );
         assert_eq!(entries("a\nb/\nc -> d\n[3 of 9]"), ["a", "b/", "c -> d"]);
         assert_eq!(note("a\n[3 of 9]\n").as_deref(), Some("[3 of 9]"));
         let one = matches("/a:b.rs:12:let x: u8 = 1;\n--\nnonsense");
-        assert_eq!(one, [Match { path: "/a:b.rs".to_owned(), line: 12, text: "let x: u8 = 1;".to_owned() }]);
-        assert_eq!(total("/a:2\n/b:1\n\nFound 3 total occurrence(s) across 2 file(s)"), (3, 2, false));
-        assert_eq!(total("Found at least 3 total occurrences across 2 files"), (3, 2, true));
+        assert_eq!(
+            one,
+            [Match {
+                path: "/a:b.rs".to_owned(),
+                line: 12,
+                text: "let x: u8 = 1;".to_owned()
+            }]
+        );
+        assert_eq!(
+            total("/a:2\n/b:1\n\nFound 3 total occurrence(s) across 2 file(s)"),
+            (3, 2, false)
+        );
+        assert_eq!(
+            total("Found at least 3 total occurrences across 2 files"),
+            (3, 2, true)
+        );
         assert_eq!(total("No matches found"), (0, 0, false));
-        assert_eq!(field("path: /a\nreplaced: 4\ndiff:\n+replaced: 9", "replaced"), Some("4"));
-        assert_eq!(answer("User answered: \"Which one?\"=\"/a.json\". Go on.", "Which one?"), "/a.json");
+        assert_eq!(
+            field("path: /a\nreplaced: 4\ndiff:\n+replaced: 9", "replaced"),
+            Some("4")
+        );
+        assert_eq!(
+            answer("User answered: \"Which one?\"=\"/a.json\". Go on.", "Which one?"),
+            "/a.json"
+        );
         assert_eq!(answer("/a.json", "Which one?"), "/a.json");
     }
 }

@@ -58,11 +58,21 @@ pub(super) fn run(plan: &Plan, log: &CallLog, tools: &[ToolSpec]) -> Standing {
             Err(Halt::Waiting) if step.reads_only() => {}
             Err(Halt::Waiting) => break,
             Err(Halt::Stop(report)) => reports.push(*report),
-            Err(Halt::Failed(failure)) => reports.push(Report::Failed { step: step.clone(), failure }),
-            Err(Halt::NotOffered(tool)) => reports.push(Report::NotOffered { step: step.clone(), tool }),
+            Err(Halt::Failed(failure)) => reports.push(Report::Failed {
+                step: step.clone(),
+                failure,
+            }),
+            Err(Halt::NotOffered(tool)) => reports.push(Report::NotOffered {
+                step: step.clone(),
+                tool,
+            }),
         }
     }
-    if run.pending.is_empty() { Standing::Done(reports) } else { Standing::Calls(run.pending) }
+    if run.pending.is_empty() {
+        Standing::Done(reports)
+    } else {
+        Standing::Calls(run.pending)
+    }
 }
 
 /// Why a step does not go on for now, or at all.
@@ -151,13 +161,25 @@ impl Run<'_> {
         match step {
             Step::List(place) => self.list(place, step),
             Step::Read(place, window) => self.read(place, *window, step),
-            Step::Find { pattern, folder, count } => self.find_step(pattern, folder.as_deref(), *count),
+            Step::Find {
+                pattern,
+                folder,
+                count,
+            } => self.find_step(pattern, folder.as_deref(), *count),
             Step::Look(word) => self.look(word),
-            Step::Search { needle, place, files_only } => self.search(needle, place, *files_only),
+            Step::Search {
+                needle,
+                place,
+                files_only,
+            } => self.search(needle, place, *files_only),
             Step::Count(needle, place) => self.count(needle, place),
             Step::Replace { from, to, place } => self.replace(from, to, place),
             Step::DeleteLines(lines, place) => self.delete_lines(lines, place),
-            Step::Write { name, content, overwrite } => self.write(name, content, *overwrite),
+            Step::Write {
+                name,
+                content,
+                overwrite,
+            } => self.write(name, content, *overwrite),
             Step::Append { name, line } => self.append(name, line),
             Step::Unable(wish) => Ok(vec![Report::Unable(*wish)]),
             Step::Help => Ok(vec![Report::Help]),
@@ -167,22 +189,32 @@ impl Run<'_> {
 
 /// JSON arguments without the fields that are absent.
 fn arguments<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
-    let fields = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let fields = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(fields.collect())
 }
 
 /// A failure that tells that an earlier step on the file failed.
 fn skipped() -> Failure {
-    Failure { kind: FailureKind::Skipped, reason: String::new() }
+    Failure {
+        kind: FailureKind::Skipped,
+        reason: String::new(),
+    }
 }
 
 /// Whether a change failed only because the file's present content was not known.
 fn wants_a_read(failure: &Failure) -> bool {
     let reason = failure.reason.to_lowercase();
     failure.kind == FailureKind::Error
-        && ["changed since", "not read yet", "not been read", "only partly read"]
-            .iter()
-            .any(|sign| reason.contains(sign))
+        && [
+            "changed since",
+            "not read yet",
+            "not been read",
+            "only partly read",
+        ]
+        .iter()
+        .any(|sign| reason.contains(sign))
 }
 
 fn path_argument(path: &str) -> Value {

@@ -58,8 +58,11 @@ pub(super) fn announcement(plan: &Plan) -> String {
         ([one], Language::English) => format!("I will {}.", step(one)),
         ([one], Language::Chinese) => format!("我来{}。", step(one)),
         (steps, language) => {
-            let steps: Vec<String> =
-                steps.iter().enumerate().map(|(index, one)| format!("{}. {}", index + 1, step(one))).collect();
+            let steps: Vec<String> = steps
+                .iter()
+                .enumerate()
+                .map(|(index, one)| format!("{}. {}", index + 1, step(one)))
+                .collect();
             let head = match language {
                 Language::English => "I will do this step by step:",
                 Language::Chinese => "我将按步骤执行：",
@@ -86,7 +89,10 @@ pub(super) fn summary(plan: &Plan, reports: &[Report]) -> String {
     match plan.language {
         Language::English => {
             if plan.beyond > 0 {
-                parts.push(format!("I do at most {MAX_STEPS} steps at once; the last {} are not done.", plan.beyond));
+                parts.push(format!(
+                    "I do at most {MAX_STEPS} steps at once; the last {} are not done.",
+                    plan.beyond
+                ));
             }
             if !plan.unclear.is_empty() {
                 parts.push(format!("I did not understand {}.", quoted_list(&plan.unclear)));
@@ -94,7 +100,10 @@ pub(super) fn summary(plan: &Plan, reports: &[Report]) -> String {
         }
         Language::Chinese => {
             if plan.beyond > 0 {
-                parts.push(format!("一次最多执行 {MAX_STEPS} 步，最后 {} 步没有执行。", plan.beyond));
+                parts.push(format!(
+                    "一次最多执行 {MAX_STEPS} 步，最后 {} 步没有执行。",
+                    plan.beyond
+                ));
             }
             if !plan.unclear.is_empty() {
                 parts.push(format!("这部分我没有看懂：{}。", quoted_list(&plan.unclear)));
@@ -124,7 +133,10 @@ pub(super) fn not_understood(plan: &Plan) -> String {
                 (true, _) => String::new(),
                 (false, false) => format!("我没有看懂{}。\n\n", quoted_list(&plan.unclear)),
                 (false, true) => {
-                    format!("我没有看懂{}，为避免只做一部分，所以什么都没有做。\n\n", quoted_list(&plan.unclear))
+                    format!(
+                        "我没有看懂{}，为避免只做一部分，所以什么都没有做。\n\n",
+                        quoted_list(&plan.unclear)
+                    )
                 }
             };
             format!("{first}{}", chinese::HELP)
@@ -182,7 +194,11 @@ fn excerpt(lines: &[String], more: impl Fn(usize) -> String) -> String {
         return String::new();
     }
     let shown = lines.iter().take(MAX_LINES);
-    let longest = shown.clone().map(|line| line.chars().take_while(|c| *c == '`').count()).max().unwrap_or(0);
+    let longest = shown
+        .clone()
+        .map(|line| line.chars().take_while(|c| *c == '`').count())
+        .max()
+        .unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let shown: Vec<String> = shown.map(|line| short(line, MAX_WIDTH)).collect();
     let mut text = format!("\n{fence}\n{}\n{fence}", shown.join("\n"));
@@ -203,8 +219,14 @@ fn place_words(place: &Place, language: Language) -> String {
         Place::Folder(path) => path.clone(),
         Place::Glob { glob, folder: None } if english => format!("in {glob}"),
         Place::Glob { glob, folder: None } => format!(" {glob} "),
-        Place::Glob { glob, folder: Some(folder) } if english => format!("in {glob} below {folder}"),
-        Place::Glob { glob, folder: Some(folder) } => format!("{folder} 下的 {glob} "),
+        Place::Glob {
+            glob,
+            folder: Some(folder),
+        } if english => format!("in {glob} below {folder}"),
+        Place::Glob {
+            glob,
+            folder: Some(folder),
+        } => format!("{folder} 下的 {glob} "),
         Place::Names(names) if english => format!("in {}", names.join(", ")),
         Place::Names(names) => format!(" {} ", names.join("、")),
         Place::Matching(needle, _) if english => format!("in the files with {}", named(&needle.text)),

@@ -18,6 +18,8 @@ pub(super) enum Meaning {
     FileWork,
     Run,
     DeleteNumbered,
+    DeleteFirst,
+    DeleteLast,
     DeleteContaining,
     DeleteEqual,
     DeleteText,
@@ -25,6 +27,8 @@ pub(super) enum Meaning {
     Replace,
     Create,
     Append,
+    CountLines,
+    FindAll,
     CountFiles,
     Count,
     FilesContaining,
@@ -46,7 +50,8 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         Meaning::Help,
         &[
             r"(?:help|what can you do|what do you (?:understand|know)|how does this work|what are you|who are you)(?: me)?",
-            r"(?:你能|你会|可以|能)(?:做|干)(?:些)?什么|帮助|你是谁|怎么用",
+            r"are you (?:a |an )?.+|(?:which|what) model (?:are you|is this|do you use)",
+            r"(?:你能|你会|可以|能)(?:做|干)(?:些)?什么|帮助|你是谁|怎么用|你是(?:什么|哪个)?(?:语言)?模型",
         ],
     ),
     (
@@ -55,6 +60,20 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:delete|remove|drop|erase)(?: the)? lines? {n}(?: ?(?:-|–|to|through|until|and) ?{m})? (?:from|of|in) {place}",
             r"(?:删除|删掉|去掉|移除){place}的?第{n}(?:行?(?:到|至|-)第?{m})?行",
             r"(?:把|将|从|在){place}的?第{n}(?:行?(?:到|至|-)第?{m})?行(?:删除|删掉|去掉|移除)",
+        ],
+    ),
+    (
+        Meaning::DeleteFirst,
+        &[
+            r"(?:delete|remove|drop|erase)(?: the)? first(?: {n})? lines? (?:from|of|in) {place}",
+            r"(?:删除|删掉|去掉|移除){place}的?(?:最)?前{n}行",
+        ],
+    ),
+    (
+        Meaning::DeleteLast,
+        &[
+            r"(?:delete|remove|drop|erase)(?: the)? last(?: {n})? lines? (?:from|of|in) {place}",
+            r"(?:删除|删掉|去掉|移除){place}的?(?:最)?后{n}行",
         ],
     ),
     (
@@ -89,7 +108,10 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     ),
     (
         Meaning::Run,
-        &[r"(?:run|execute|start|compile|build|test|install|commit|push)(?: .+)?", r"(?:运行|执行|编译|安装|提交).*"],
+        &[
+            r"(?:run|execute|start|compile|build|test|install|commit|push)(?: .+)?",
+            r"(?:运行|执行|编译|安装|提交).*",
+        ],
     ),
     (
         Meaning::Overwrite,
@@ -97,6 +119,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"overwrite(?: the)?(?: file)? {path} with(?: the)?(?: content| text)?:? ?{content}",
             r"(?:replace|set|change)(?: the)?(?: whole| entire| full)? (?:contents?|text) of(?: the)?(?: file)? {path} (?:with|by|to):? ?{content}",
             r"(?:write|put|save)(?: the)?(?: text| content| line| words?)? {content} (?:to|into|in)(?: a| the)?(?: new)?(?: file)?(?: named| called)? {path}",
+            r"save {content} as(?: the file)? {path}",
             r"用{content}覆盖(?:文件)?{path}(?:文件)?(?:的内容)?",
             r"(?:把|将)(?:文本|内容|文字)?{content}(?:写入|写到|写进|保存到|存到)(?:文件)?{path}(?:文件)?(?:中|里)?",
             r"(?:在|往|向){path}(?:文件)?(?:中|里)?写(?:入|上)?{content}",
@@ -117,11 +140,12 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         Meaning::Replace,
         &[
             r"(?:in|across|throughout|under|within) {place},? (?:replace|substitute|change|swap|rename)(?: all| every| each| any)?(?: of)?(?: the)?(?: occurrences?| instances?| words?| text| string| name)?(?: of)? {from} (?:by|with|to|into|for) {to}",
-            r"(?:replace|substitute|change|swap|rename|turn)(?: all| every| each| any)?(?: of)?(?: the)?(?: occurrences?| instances?| words?| text| string| name)?(?: of)?(?: the)?(?: words?| text| string| name)? {from} (?:by|with|to|into|for)(?: the)?(?: words?| text| string)? {to}(?: (?:in|under|inside|within|across|throughout|of|over) {place}| (?P<everywhere>everywhere))?",
+            r"(?:replace|substitute|change|swap|rename|turn|convert|correct|update)(?: all| every| each| any)?(?: of)?(?: the)?(?: occurrences?| instances?)?(?: of)?(?: the)?(?: words?| text| string| name| spelling| function| variable| method| class| constant)? {from} (?:by|with|to|into|for|->|=>|→)(?: the)?(?: words?| text| string)? {to}(?: (?:in|under|inside|within|across|throughout|of|over) {place}| (?P<everywhere>everywhere))?",
             r"(?:replace|change|rename)(?: all| every| the)* {from} (?:in|under|inside|within|across) {place} (?:by|with|to|into) {to}",
+            r"s/(?P<from>[^/\s]+)/(?P<to>[^/\s]+)/g?(?: (?:in|on) {place}| (?P<everywhere>everywhere))?",
             r"use {to} instead of {from}(?: (?:in|under|across) {place}| (?P<everywhere>everywhere))?",
-            r"(?:在|把|将){place}(?:中|里|里面|内|下)(?:的)?(?:把|将)?(?:所有|全部)?的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
-            r"(?:把|将)?(?:所有|全部)?的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
+            r"(?:在|把|将){place}(?:中|里|里面|内|下)(?:的)?[，,]?(?:把|将)?(?:所有|全部)?的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
+            r"(?:(?:把|将)(?:所有|全部)?|所有|全部)的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
             r"用{to}(?:来)?(?:替换|代替|取代)(?:掉)?(?:{place}(?:中|里|里面|内)的?)?(?:所有|全部)?的?{from}",
             r"替换{place}(?:中|里|里面|内)的?(?:所有|全部)?的?{from}(?:成|为){to}",
             r"(?:替换|改|换)(?:所有|全部)?的?{from}(?:成|为){to}",
@@ -131,7 +155,8 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     (
         Meaning::Append,
         &[
-            r"(?:append|add|put|write)(?: a| the| another)?(?: new)?(?: line| text| word| entry)?(?: saying| reading| with)?:? {content} (?:to|at|on)(?: the)? (?:end|bottom) of(?: the)?(?: file)? {path}",
+            r"(?:append|add|put|write|insert)(?: a| the| another)?(?: new)?(?: line| text| word| entry)?(?: saying| reading| with)?:? {content} (?:to|at|on)(?: the)? (?:end|bottom) of(?: the)?(?: file)? {path}",
+            r"(?:append|add|put|insert)(?: the)?(?: line| text)? {content} as(?: the| a)?(?: new)? last line (?:of|to|in)(?: the)?(?: file)? {path}",
             r"(?:append|add)(?: a| the| another)?(?: new)?(?: line| text| word| entry)?(?: saying| reading)?:? {content} (?:to|in|into)(?: the)?(?: file)? {path}",
             r"(?:append|add)(?: a| the)?(?: new)?(?: line| text)? to(?: the end of| the bottom of)?(?: the)?(?: file)? {path}(?: the)?(?: line| text)?:? ?{content}",
             r"(?:at|to)(?: the)? (?:end|bottom) of(?: the)?(?: file)? {path},? (?:append|add|put|write)(?: a| the)?(?: line| text)? {content}",
@@ -145,10 +170,29 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         &[
             r"(?:create|make|add|write|generate)(?: a| an| the)?(?: new)?(?: empty| text)? file(?: named| called)? {path}(?:,? (?:with|containing|that (?:says|contains)|saying|whose (?:content|text) is)(?: the)?(?: following)?(?: contents?| text| lines?| words?)?:? ?{content})?",
             r"(?:create|make|write|generate)(?: a| an| the)?(?: new)? {path},? (?:with|containing|that (?:says|contains)|saying)(?: the)?(?: following)?(?: contents?| text| lines?| words?)?:? ?{content}",
+            r"(?:create|make|write)(?: a| the)?(?: new)?(?: file)? {path}: ?{content}",
             r"(?:create|make|touch|generate) {path}",
             r"(?:创建|新建|建立|生成)(?:一个)?(?:新)?的?(?:空)?(?:的)?(?:文件)?(?:叫做?|名为)?(?:的)?{path}(?:的)?(?:文件)?[，,]?(?:里面|其)?(?:内容)?(?:为|是|写入|写上|写|包含)[:：]?{content}",
             r"(?:创建|新建|建立|生成)(?:一个)?(?:内容为|内容是|包含){content}的(?:新)?(?:文件)?{path}(?:文件)?",
             r"(?:创建|新建|建立|生成)(?:一个)?(?:新)?的?(?:空)?(?:的)?(?:文件)?(?:叫做?|名为)?(?:的)?{path}(?:的)?(?:文件)?",
+        ],
+    ),
+    (
+        Meaning::CountLines,
+        &[
+            r"(?:count|how many)(?: of)?(?: all)?(?: the)?(?: number of)? lines(?: are there)?(?: are)? (?:in|of) {place}",
+            r"how many lines does {place} have",
+            r"{place}(?:一共|总共)?有(?:多少|几)行",
+            r"(?:统计|数一下|数){place}的?行数",
+        ],
+    ),
+    (
+        Meaning::FindAll,
+        &[
+            r"(?:list|show|find)(?: me)?(?: all)?(?: of)?(?: the)? files recursively(?: (?:in|of|under|below) {place})?",
+            r"(?:list|show)(?: me)?(?: recursively)(?: all)?(?: the)? files(?: (?:in|of|under|below) {place})?",
+            r"(?:list|show)(?: me)?(?: all)?(?: the)?(?: whole| entire| full)? (?:file |project )?tree",
+            r"递归(?:地)?列出(?:{place}(?:下|里|中)的?)?(?:所有|全部)?的?文件",
         ],
     ),
     (
@@ -167,8 +211,8 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:how (?:often|many times)|count how (?:often|many times)) (?:does |do |is |are )?(?:the )?(?:word |text |string )?{text}(?: (?:occurs?|appears?|used|mentioned|found|comes? up))?(?: (?:in|under|across) {place}| (?P<everywhere>everywhere))?",
             r"(?:count|how many)(?: all| every)?(?: the)?(?: number of)?(?: occurrences?| instances?| matches| uses| times| lines)?(?: of| for| with| containing)?(?: the)?(?: word| text| string)? {text}(?: (?:are there|occurs?|appears?))?(?: (?:in|under|across) {place}| (?P<everywhere>everywhere))?",
             r"(?:in|under|across) {place},? (?:count|how often does)(?: all)?(?: the)?(?: occurrences| matches)?(?: of| for)? {text}(?: occur| appear)?",
-            r"(?:统计|数一下|数|计算|看看)(?:一下)?在?{place}(?:中|里|里面|内)的?{text}(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
             r"(?:统计|数一下|数|计算)(?:一下)?{text}在{place}(?:中|里|里面|内)(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
+            r"(?:统计|数一下|数|计算|看看)(?:一下)?在?{place}(?:中|里|里面|内)的?{text}(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
             r"(?:统计|数一下|数|计算)(?:一下)?{text}(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
             r"在?{place}(?:中|里|里面|内)的?{text}(?:一共|总共)?出现(?:了)?(?:多少|几)次",
             r"{text}在{place}(?:中|里|里面|内)(?:一共|总共)?出现(?:了)?(?:多少|几)次",
@@ -179,7 +223,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         Meaning::FilesContaining,
         &[
             r"(?:which|what) (?:of the )?files(?: (?:in|under) {place})? (?:contain|mention|use|have|include|reference)(?: the)?(?: word| text| string)? {text}",
-            r"(?:which|what) (?:of the )?files (?:contain|mention|use|have|include|reference)(?: the)?(?: word| text| string)? {text}(?: (?:in|under) {place})?",
+            r"(?:which|what|how many) (?:of the )?files (?:contain|mention|use|have|include|reference)(?: the)?(?: word| text| string)? {text}(?: (?:in|under) {place})?",
             r"(?:find|list|show|give)(?: me)?(?: all)?(?: of)?(?: the)? files (?:containing|that (?:contain|mention|use|have|include)|which contain|with the (?:text|word)|mentioning|using) {text}(?: (?:in|under) {place})?",
             r"(?:在{place}(?:中|里|下)?)?(?:有)?哪些文件(?:里|中)?(?:面)?(?:包含|含有|用到|提到|使用|出现|有)(?:了)?{text}",
             r"(?:在{place}(?:中|里|下)?)?(?:查找|找出|找到|找|列出|搜索)(?:所有|全部)?(?:包含|含有|提到|有)(?:了)?{text}的(?:所有|全部)?文件",
@@ -195,9 +239,13 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:find|locate)(?: all| every| me)*(?: of)?(?: the)?(?: (?:occurrences?|instances?|uses?|mentions?|places?) (?:of|with|where))?(?: the)?(?: words?| text| string)?(?: (?P<regex>regex|regexp|pattern|regular expression))? {text} (?:(?:in|under|inside|within|across) {place}|(?P<everywhere>everywhere))",
             r"(?:find|locate)(?: all| every| me)*(?: of)?(?: the)?(?: (?:occurrences?|instances?|uses?|mentions?) of)(?: the)?(?: words?| text| string)? {text}",
             r"(?:find|locate)(?: all)?(?: the)? (?:word|text|string|(?P<regex>regex|regexp|pattern|regular expression)) {text}",
+            r"grep(?: -[rRnE]+)*(?: for)? {text} {place}",
+            r"(?:how many|count(?: the)?) lines (?:contain|mention|have|containing|with|mentioning)(?: the)?(?: word| text)? {text}(?: (?:in|of) {place})?",
+            r"find(?: out)? where(?: the)?(?: word| text| function)? {text} (?:is|are)(?: being)? (?:used|defined|mentioned)(?: in {place})?",
+            r"(?:find|list|show|get)(?: me)?(?: all| every)?(?: of)?(?: the)? {text} (?:comments?|markers?|notes)(?: (?:in|under) {place})?",
             r"where (?:is|are|do (?:we|i) use|does)(?: the)?(?: words?| text)? {text} (?:used|defined|mentioned|occur|appear)(?: in {place})?",
             r"(?:does|is) {text} (?:occur|appear|used|mentioned)(?: anywhere)?(?: in {place})?",
-            r"(?:在|从){place}(?:中|里|里面|内|下)?(?:搜索|搜一下|搜|查找|查一下|找一下|找出|找)(?:所有|全部)?的?(?:(?P<regex>正则(?:表达式)?))?(?:包含|含有)?{text}(?:的(?:行|地方))?",
+            r"(?:在|从){place}(?:中|里|里面|内|下)?[，,]?(?:搜索|搜一下|搜|查找|查一下|找一下|找出|找)(?:所有|全部)?的?(?:(?P<regex>正则(?:表达式)?))?(?:包含|含有)?{text}(?:的(?:行|地方))?",
             r"(?:搜索|搜一下|搜|查找|查一下|找出|找|列出|显示){place}(?:中|里|里面|内)的?(?:所有|全部)?的?(?:包含|含有)?{text}(?:的(?:所有|全部)?(?:行|地方))?",
             r"(?:搜索|搜一下|搜|查找|查一下|找出|找)(?:一下)?(?:所有|全部)?的?(?:包含|含有){text}的(?:所有|全部)?(?:行|地方)",
             r"(?:搜索|搜一下|搜)(?:一下)?(?:(?P<regex>正则(?:表达式)?))?{text}",
@@ -207,16 +255,16 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     (
         Meaning::ReadFirst,
         &[
-            r"(?:read|show|print|display|give|get|view)(?: me)?(?: only| just)?(?: the)? (?:first|top) {n} lines (?:of|from|in) {place}",
-            r"(?:head)(?: -n)? {n} {place}",
+            r"(?:read|show|print|display|give|get|view)(?: me)?(?: only| just)?(?: the)? (?:first|top)(?: {n})? lines? (?:of|from|in) {place}",
+            r"head(?: -n)? ?-?{n} {place}",
             r"(?:读取|读|查看|看看|看|显示|打开){place}的?(?:最)?(?:前|开头){n}行",
         ],
     ),
     (
         Meaning::ReadLast,
         &[
-            r"(?:read|show|print|display|give|get|view)(?: me)?(?: only| just)?(?: the)? last {n} lines (?:of|from|in) {place}",
-            r"(?:tail)(?: -n)? {n} {place}",
+            r"(?:read|show|print|display|give|get|view)(?: me)?(?: only| just)?(?: the)? last(?: {n})? lines? (?:of|from|in) {place}",
+            r"tail(?: -n)? ?-?{n} {place}",
             r"(?:读取|读|查看|看看|看|显示|打开){place}的?(?:最)?后{n}行",
         ],
     ),
@@ -231,10 +279,6 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     (
         Meaning::FindNamed,
         &[
-            r"(?:find|locate|look for|search for|list|show)(?: me)?(?: all| every| any)?(?: of)?(?: the)? (?:files?|folders?) (?:named|called|with (?:the )?name|matching|whose name is|like) {path}(?: (?:in|under|inside|below) {place})?",
-            r"(?:find|locate)(?: the)? (?:file|folder|directory) {path}(?: (?:in|under|inside|below) {place})?",
-            r"(?:find|locate)(?: all| me)?(?: the)? {path} files?(?: (?:in|under) {place})?",
-            r"where (?:is|are)(?: the)?(?: file| folder)? {path}(?: located| stored)?",
             r"(?:在{place}(?:中|里|里面|内|下)?)?(?:查找|找出|找到|找一下|寻找|搜索|找)(?:一下)?(?:所有|全部)?的?(?:名为|名叫|叫做?|名字(?:是|叫|为)|文件名(?:为|是))(?:的)?{path}(?:的)?(?:文件)?",
             r"(?:查找|找出|找到|找一下|寻找|找)(?:一下)?文件{path}",
             r"(?:文件)?{path}(?:文件)?在(?:哪里|哪儿|哪|什么地方)",
@@ -247,6 +291,15 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:which|what) {place} (?:are there|exist|do we have|are in here)",
             r"(?:查找|找出|找到|找一下|寻找|搜索|列出|显示|找)(?:一下)?(?:所有|全部)?的?{place}",
             r"(?:在{place}(?:中|里|下)?)(?:查找|找出|找到|找一下|寻找|找|列出)(?:所有|全部)?的?{path}(?:文件)?",
+        ],
+    ),
+    (
+        Meaning::FindNamed,
+        &[
+            r"(?:find|locate|look for|search for|list|show)(?: me)?(?: all| every| any)?(?: of)?(?: the)? (?:files?|folders?) (?:named|called|with (?:the )?name|matching|whose name is|like) {path}(?: (?:in|under|inside|below) {place})?",
+            r"(?:find|locate)(?: the)? (?:file|folder|directory) {path}(?: (?:in|under|inside|below) {place})?",
+            r"(?:find|locate)(?: all| me)?(?: the)? {path} files?(?: (?:in|under) {place})?",
+            r"where (?:is|are)(?: the)?(?: file| folder)? {path}(?: located| stored)?",
         ],
     ),
     (
@@ -265,7 +318,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     (
         Meaning::WhatIsIn,
         &[
-            r"(?:what is|what's|whats|what are) (?:there )?(?:in|inside|under|in the) {place}",
+            r"(?:(?:show|tell) me )?(?:what is|what's|whats|what are) (?:there )?(?:in|inside|under|in the) {place}",
             r"what does {place} (?:say|contain|look like)",
             r"{place}(?:下|里|中|里面|下面)?(?:都)?(?:有|写了|是)(?:什么|哪些)(?:文件|东西|内容)?",
         ],
@@ -288,14 +341,27 @@ const PHRASES: &[(Meaning, &[&str])] = &[
 
 /// The compiled phrases, in their order.
 pub(super) static RULES: LazyLock<Vec<(Meaning, Regex)>> = LazyLock::new(|| {
-    let phrases = PHRASES.iter().flat_map(|(meaning, texts)| texts.iter().map(move |text| (*meaning, text)));
-    phrases.map(|(meaning, text)| (meaning, pattern(&expand(text)))).collect()
+    let phrases = PHRASES
+        .iter()
+        .flat_map(|(meaning, texts)| texts.iter().map(move |text| (*meaning, text)));
+    phrases
+        .map(|(meaning, text)| (meaning, pattern(&expand(text))))
+        .collect()
 });
 
 fn expand(phrase: &str) -> String {
-    let word = format!(r"{QUOTE_CLASS}|[^\s,，。；;、]+?");
+    // A word of a text is Chinese or it is not: a mixed one would swallow words that belong to the sentence. Names may
+    // be mixed.
+    let word = format!(r"{QUOTE_CLASS}|[^\s,，。；;、\p{{Han}}]+?|\p{{Han}}{{1,8}}?");
+    let path = format!(r"{QUOTE_CLASS}|[^\s,，。；;、]+?");
     let mut text = phrase.to_owned();
-    for name in ["text", "from", "to", "content", "path"] {
+    for (name, word) in [
+        ("text", &word),
+        ("from", &word),
+        ("to", &word),
+        ("content", &word),
+        ("path", &path),
+    ] {
         text = text.replace(&format!("{{{name}}}"), &format!("(?P<{name}>{word})"));
     }
     for name in ["n", "m"] {
@@ -305,34 +371,49 @@ fn expand(phrase: &str) -> String {
     text.replace("{place}", "(?P<place>.+?)")
 }
 
+/// What stands before an entry of a list.
+pub(super) static BULLET: LazyLock<Regex> =
+    LazyLock::new(|| pattern_anywhere(r"(?m)^[ \t]*(?:\d{1,3}[.)、]|[-*•])[ \t]+"));
+
 /// What always ends a clause.
 pub(super) static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
     pattern_anywhere(
-        r"[\r\n]+|\s*[;；。！？]\s*|[.!?](?:\s+|$)|,?\s*\b(?:and )?(?:then|after that|afterwards|finally)\b,?\s*|[,，]?\s*(?:然后再?|接着再?|之后再?|最后再?|随后)[,，]?\s*",
+        r"[\r\n]+|\s*[;；。！？]\s*|[.!?](?:\s+|$)|,?\s*\b(?:and )?(?:then|after that|afterwards|finally)\b,?\s*|[,，]?\s*(?:然后再?|接着再?|随后)[,，]?\s*|[,，]\s*(?:之后|最后)再?[,，]?\s*",
     )
 });
 
 /// What ends a clause if a verb follows.
-pub(super) static CLAUSE_JOIN: LazyLock<Regex> =
-    LazyLock::new(|| pattern_anywhere(r",\s*(?:and\s+)?|\s+(?:and|&|plus)\s+|\s*[，、]\s*(?:并且|并|再|同时|和)?|并且|并|同时"));
+pub(super) static CLAUSE_JOIN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_anywhere(r",\s*(?:and\s+)?|\s+(?:and|&|plus)\s+|\s*[，、]\s*(?:并且|并|再|同时|和)?|并且|并|同时")
+});
 
 /// How a clause begins, for the rule above.
 pub(super) static VERB: LazyLock<Regex> = LazyLock::new(|| {
     pattern_anywhere(
-        r"^(?:(?:please|also|now|next|then|finally|just)\s+)*(?:(?:list|ls|show|display|print|read|open|cat|view|look|check|find|locate|search|grep|scan|replace|substitute|change|swap|rename|turn|use|create|make|write|put|save|append|add|overwrite|delete|remove|drop|erase|strip|count|how many|how often|which|what|where|tell|set|run|execute|touch|generate|move|copy)\b|请|再|列出|列一下|显示|看看|查看|看一下|读|阅读|打开|查找|找|搜|替换|换成|改成|改为|换为|把|将|用|创建|新建|写|在|给|往|向|从|追加|添加|删除|删掉|去掉|移除|统计|数|计算|运行|执行|有多少|有哪些|哪些)",
+        r"^(?:(?:please|also|now|next|then|finally|just)\s+)*(?:(?:list|ls|show|display|print|read|open|cat|view|look|check|find|locate|search|grep|scan|replace|substitute|change|swap|rename|turn|convert|correct|update|use|create|make|write|put|save|append|add|insert|overwrite|delete|remove|drop|erase|strip|count|how many|how often|which|what|where|tell|set|run|execute|touch|generate|move|copy)\b|请|再|列出|列一下|显示|看看|查看|看一下|读|阅读|打开|查找|找|搜|替换|换成|改成|改为|换为|把|将|用|创建|新建|在|给|往|向|从|追加|添加|删除|删掉|去掉|移除|统计|数|计算|运行|执行|有多少|有哪些|哪些)",
+    )
+});
+
+/// A part of a clause that only tells where; the comma behind it does not end the clause.
+pub(super) static ONLY_WHERE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_anywhere(
+        r"^\s*(?:(?:in|within|across|throughout|under|at|to|from) [^,]+|(?:在|从)[^，,]+?(?:中|里|里面|内|下|目录|文件夹))\s*$",
     )
 });
 
 /// Polite words and others before a clause that change nothing.
 pub(super) static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     pattern_anywhere(
-        r"^(?:(?:\d{1,3}[.)]|[-*•])\s+|(?:please|pls|kindly|first|firstly|second|secondly|next|then|now|also|finally|lastly|and|just|ok|okay|so|hi|hello|hey|hi there)\b[,:!]?\s*|(?:can|could|would|will) you(?: please)? |i(?: would|'d) like you to |i(?: want| need)(?: you)? to |go and |go through |let's |try to |help me(?: to)? |tell me |你好[，,]?|请你?|麻烦你?|帮我|帮忙|首先|先|第一步[，,:：]?|第二步[，,:：]?|第三步[，,:：]?|然后|接着|再|最后|并且?|同时|能不能|能否|可以|可否|我想要?|我要|告诉我)",
+        r"^(?:(?:please|pls|kindly|first|firstly|second|secondly|next|then|now|also|finally|lastly|and|just|ok|okay|so|hi|hello|hey|hi there)\b[,:!]?\s*|(?:can|could|would|will) you(?: please)? |i(?: would|'d) like you to |i(?: want| need)(?: you)? to |go and |go through |let's |try to |help me(?: to)? |tell me |你好[，,]?|请你?|麻烦你?|帮我|帮忙|首先|先|第一步[，,:：]?|第二步[，,:：]?|第三步[，,:：]?|然后|接着|再|最后|并且?|同时|能不能|能否|可以|可否|我想要?|我要|告诉我)",
     )
 });
 
 /// Polite words and marks after a clause that change nothing.
-pub(super) static AFTER: LazyLock<Regex> =
-    LazyLock::new(|| pattern_anywhere(r"(?:[,\s]+(?:please|thanks|thank you|for me|now)|[,，]?谢谢|吧|一下|吗|呢|[.!?！？。,，:：]|\s)$"));
+pub(super) static AFTER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern_anywhere(
+        r"(?:[,\s]+(?:please|thanks|thank you|for me|now)|[,，]?谢谢|吧|一下|吗|呢|[.!?！？。,，:：]|\s)$",
+    )
+});
 
 /// Words after a search that make upper and lower case the same.
 pub(super) static IGNORE_CASE: LazyLock<Regex> = LazyLock::new(|| {
@@ -342,12 +423,17 @@ pub(super) static IGNORE_CASE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A message, or a part of one, that asks for nothing.
-pub(super) static GREETING: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?:hi|hello|hey|good (?:morning|evening)|thanks|thank you|cheers|great|ok|okay|bye)(?: there| a lot| very much)?|你好|您好|谢谢|多谢|好的|好"));
+pub(super) static GREETING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?:hi|hello|hey|good (?:morning|evening)|thanks|thank you|cheers|great|ok|okay|bye)(?: there| a lot| very much)?|你好|您好|谢谢|多谢|好的|好",
+    )
+});
 
 /// A message that means: go on with what is unfinished.
 pub(super) static CONTINUE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?:please )?(?:continue|go on|carry on|keep going|resume|proceed|go ahead)(?: please)?|请?(?:继续|接着(?:做|来)?|往下做)(?:吧|做|执行)?")
+    pattern(
+        r"(?:please )?(?:continue|go on|carry on|keep going|resume|proceed|go ahead)(?: please)?|请?(?:继续|接着(?:做|来)?|往下做)(?:吧|做|执行)?",
+    )
 });
 
 /// Words that stand for the text of the step before.

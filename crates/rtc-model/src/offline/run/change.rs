@@ -19,16 +19,27 @@ impl Run<'_> {
             return Ok(vec![Report::NoText]);
         }
         if from == to {
-            return Ok(vec![Report::Same { text: from.to_owned() }]);
+            return Ok(vec![Report::Same {
+                text: from.to_owned(),
+            }]);
         }
         let needle = Needle::literal(from.to_owned());
         let (files, more) = self.files_with(&needle, place)?;
         if files.is_empty() {
-            return Ok(vec![Report::Absent { needle, place: place.clone() }]);
+            return Ok(vec![Report::Absent {
+                needle,
+                place: place.clone(),
+            }]);
         }
         let (changed, failed) = self.change_each(files, |run, path| run.replace_in(path, from, to))?;
         let (from, to) = (from.to_owned(), to.to_owned());
-        Ok(vec![Report::Replaced { from, to, changed, failed, more }])
+        Ok(vec![Report::Replaced {
+            from,
+            to,
+            changed,
+            failed,
+            more,
+        }])
     }
 
     fn replace_in(&mut self, path: &str, from: &str, to: &str) -> Result<u64, Halt> {
@@ -37,7 +48,9 @@ impl Run<'_> {
         }
         let edit = json!({ "path": path, "old_string": from, "new_string": to, "replace_all": true });
         let result = self.change(path, "edit", edit)?;
-        Ok(results::field(&result, "replaced").and_then(|count| count.parse().ok()).unwrap_or(1))
+        Ok(results::field(&result, "replaced")
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(1))
     }
 
     /// Makes a change; if the file has changed since it was read, reads it again and tries once more.
@@ -93,11 +106,14 @@ impl Run<'_> {
                 let needle = Needle::literal(text.clone());
                 let (files, _) = self.files_with(&needle, place)?;
                 if files.is_empty() {
-                    return Ok(vec![Report::Absent { needle, place: place.clone() }]);
+                    return Ok(vec![Report::Absent {
+                        needle,
+                        place: place.clone(),
+                    }]);
                 }
                 files
             }
-            Lines::Numbered(..) => match place {
+            Lines::Numbered(..) | Lines::Last(_) => match place {
                 Place::Names(names) if names.len() == 1 => self.files_named(&names[0])?,
                 _ => return Ok(vec![Report::NoText]),
             },
@@ -105,7 +121,10 @@ impl Run<'_> {
         let mut short = None;
         let (changed, failed) = self.change_each(files, |run, path| {
             let Some(content) = run.read_completely(path)? else {
-                return Err(Halt::Failed(Failure { kind: FailureKind::Error, reason: TOO_LONG.to_owned() }));
+                return Err(Halt::Failed(Failure {
+                    kind: FailureKind::Error,
+                    reason: TOO_LONG.to_owned(),
+                }));
             };
             let gone = indexes(which, &content);
             if gone.is_empty() {
@@ -117,11 +136,16 @@ impl Run<'_> {
         })?;
         let changed: Vec<_> = changed.into_iter().filter(|(_, count)| *count > 0).collect();
         match (short, which) {
-            (Some((path, lines)), Lines::Numbered(..)) => Ok(vec![Report::NoSuchLine { path, lines }]),
+            (Some((path, lines)), Lines::Numbered(..) | Lines::Last(_)) => {
+                Ok(vec![Report::NoSuchLine { path, lines }])
+            }
             (Some(_), Lines::Containing(text) | Lines::Equal(text))
                 if changed.is_empty() && failed.is_empty() =>
             {
-                Ok(vec![Report::Absent { needle: Needle::literal(text.clone()), place: place.clone() }])
+                Ok(vec![Report::Absent {
+                    needle: Needle::literal(text.clone()),
+                    place: place.clone(),
+                }])
             }
             _ => Ok(vec![Report::LinesDeleted { changed, failed }]),
         }
@@ -129,16 +153,23 @@ impl Run<'_> {
 
     fn remove_lines(&mut self, path: &str, content: &[String], gone: &[usize]) -> Result<(), Halt> {
         if gone.len() == content.len() {
-            self.change(path, "write", json!({ "path": path, "content": "", "mode": "overwrite" }))?;
+            self.change(
+                path,
+                "write",
+                json!({ "path": path, "content": "", "mode": "overwrite" }),
+            )?;
             return Ok(());
         }
         let Some(edits) = lines::remove(content, gone) else {
             let reason = "the lines cannot be singled out exactly".to_owned();
-            return Err(Halt::Failed(Failure { kind: FailureKind::Error, reason }));
+            return Err(Halt::Failed(Failure {
+                kind: FailureKind::Error,
+                reason,
+            }));
         };
-        let edits = edits.into_iter().map(|(old, new)| {
-            json!({ "path": path, "old_string": old, "new_string": new, "replace_all": false })
-        });
+        let edits = edits.into_iter().map(
+            |(old, new)| json!({ "path": path, "old_string": old, "new_string": new, "replace_all": false }),
+        );
         for edited in self.each(edits, |run, edit| run.change(path, "edit", edit))? {
             edited?;
         }
@@ -165,7 +196,9 @@ impl Run<'_> {
             return Ok(vec![Report::IsFolder { path }]);
         }
         let link = format!("{last} -> ");
-        let exists = entries.iter().any(|entry| entry == last || entry.starts_with(&link));
+        let exists = entries
+            .iter()
+            .any(|entry| entry == last || entry.starts_with(&link));
         if exists && !overwrite {
             self.broken.insert(path.clone());
             return Ok(vec![Report::Exists { path }]);
@@ -175,8 +208,13 @@ impl Run<'_> {
             self.read_completely(&path)?;
         }
         let arguments = json!({ "path": path, "content": content, "mode": mode });
-        self.change(&path, "write", arguments).inspect_err(|halt| self.note_broken(&path, halt))?;
-        Ok(vec![Report::Wrote { created: !exists, characters: content.chars().count(), path }])
+        self.change(&path, "write", arguments)
+            .inspect_err(|halt| self.note_broken(&path, halt))?;
+        Ok(vec![Report::Wrote {
+            created: !exists,
+            characters: content.chars().count(),
+            path,
+        }])
     }
 
     pub(super) fn append(&mut self, name: &str, line: &str) -> Result<Vec<Report>, Halt> {
@@ -192,7 +230,11 @@ impl Run<'_> {
         let content = match self.read_completely(&path) {
             Ok(content) => content,
             Err(Halt::Failed(failure)) if failure.kind == FailureKind::Error => {
-                let others = if is_path { Vec::new() } else { self.elsewhere(name)? };
+                let others = if is_path {
+                    Vec::new()
+                } else {
+                    self.elsewhere(name)?
+                };
                 if others.contains(&path) {
                     return Err(Halt::Failed(failure));
                 }
@@ -220,12 +262,17 @@ impl Run<'_> {
     /// Adds a line behind the last one; the content is the file's, if it is there and could be read completely.
     fn append_to(&mut self, path: &str, content: Option<Vec<String>>, line: &str) -> Result<(), Halt> {
         let (tool, arguments) = match content.and_then(|lines| lines::append(&lines, line)) {
-            Some((old, new)) => {
-                ("edit", json!({ "path": path, "old_string": old, "new_string": new, "replace_all": false }))
-            }
-            None => ("write", json!({ "path": path, "content": format!("{line}\n"), "mode": "append" })),
+            Some((old, new)) => (
+                "edit",
+                json!({ "path": path, "old_string": old, "new_string": new, "replace_all": false }),
+            ),
+            None => (
+                "write",
+                json!({ "path": path, "content": format!("{line}\n"), "mode": "append" }),
+            ),
         };
-        self.change(path, tool, arguments).inspect_err(|halt| self.note_broken(path, halt))?;
+        self.change(path, tool, arguments)
+            .inspect_err(|halt| self.note_broken(path, halt))?;
         Ok(())
     }
 
@@ -238,9 +285,11 @@ impl Run<'_> {
     /// Files of this name in other folders; none is fine.
     fn elsewhere(&mut self, name: &str) -> Result<Vec<String>, Halt> {
         match self.located(name) {
-            Ok(targets) => {
-                Ok(targets.into_iter().filter(|target| !target.folder).map(|target| target.path).collect())
-            }
+            Ok(targets) => Ok(targets
+                .into_iter()
+                .filter(|target| !target.folder)
+                .map(|target| target.path)
+                .collect()),
             Err(Halt::Stop(report)) if matches!(*report, Report::NoSuchName { .. }) => Ok(Vec::new()),
             Err(halt) => Err(halt),
         }
@@ -250,7 +299,9 @@ impl Run<'_> {
     fn files_named(&mut self, name: &str) -> Result<Vec<String>, Halt> {
         let targets = self.targets(name)?;
         match targets.iter().find(|target| target.folder) {
-            Some(folder) => Err(Halt::stop(Report::IsFolder { path: folder.path.clone() })),
+            Some(folder) => Err(Halt::stop(Report::IsFolder {
+                path: folder.path.clone(),
+            })),
             None => Ok(targets.into_iter().map(|target| target.path).collect()),
         }
     }
@@ -266,6 +317,7 @@ fn indexes(which: &Lines, content: &[String]) -> Vec<usize> {
             Lines::Containing(text) => line.contains(text.as_str()),
             Lines::Equal(text) => line.trim() == text.trim(),
             Lines::Numbered(first, last) => (*first..=*last).contains(&number),
+            Lines::Last(count) => number + count > content.len() as u64,
         };
         wanted.then_some(index)
     };

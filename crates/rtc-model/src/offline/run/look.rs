@@ -35,14 +35,22 @@ impl Run<'_> {
                 let files: Vec<String> = found.into_iter().filter(|path| !path.ends_with('/')).collect();
                 if files.is_empty() {
                     let (pattern, folder) = (glob.clone(), folder.clone());
-                    return Ok(vec![Report::Found { pattern, folder, paths: files, note: None }]);
+                    return Ok(vec![Report::Found {
+                        pattern,
+                        folder,
+                        paths: files,
+                        note: None,
+                    }]);
                 }
                 self.read_files(files, window, step)
             }
             Place::Matching(needle, place) => {
                 let (files, _) = self.files_with(needle, place)?;
                 if files.is_empty() {
-                    return Ok(vec![Report::Absent { needle: needle.clone(), place: (**place).clone() }]);
+                    return Ok(vec![Report::Absent {
+                        needle: needle.clone(),
+                        place: (**place).clone(),
+                    }]);
                 }
                 self.read_files(files, window, step)
             }
@@ -52,7 +60,9 @@ impl Run<'_> {
     fn read_files(&mut self, files: Vec<String>, window: Window, step: &Step) -> Result<Vec<Report>, Halt> {
         let of = files.len();
         let read = of.min(MAX_READ);
-        let ended = self.each(files.into_iter().take(read), |run, path| run.read_file(&path, window))?;
+        let ended = self.each(files.into_iter().take(read), |run, path| {
+            run.read_file(&path, window)
+        })?;
         let mut reports = told(ended.into_iter().map(|one| one.map(|report| vec![report])), step);
         if read < of {
             reports.push(Report::OnlyRead { read, of });
@@ -78,7 +88,10 @@ impl Run<'_> {
         let folder = folder || name.ends_with('/');
         let mut first = None;
         if folder || is_path || is_file_name(name) {
-            let target = Target { path: path.clone(), folder };
+            let target = Target {
+                path: path.clone(),
+                folder,
+            };
             match self.open(&target, window) {
                 Err(Halt::Failed(failure)) if failure.kind == FailureKind::Error && !is_path => {
                     first = Some(failure);
@@ -88,7 +101,9 @@ impl Run<'_> {
         }
         let targets = match (self.targets(name), first) {
             (Ok(targets), Some(failure)) if targets.iter().any(|target| target.path == path) => {
-                let same_kind = targets.iter().any(|target| target.path == path && target.folder == folder);
+                let same_kind = targets
+                    .iter()
+                    .any(|target| target.path == path && target.folder == folder);
                 if same_kind {
                     return Err(Halt::Failed(failure));
                 }
@@ -106,20 +121,32 @@ impl Run<'_> {
     }
 
     fn open(&mut self, target: &Target, window: Window) -> Result<Report, Halt> {
-        if target.folder { self.list_folder(&target.path) } else { self.read_file(&target.path, window) }
+        if target.folder {
+            self.list_folder(&target.path)
+        } else {
+            self.read_file(&target.path, window)
+        }
     }
 
     fn list_folder(&mut self, path: &str) -> Result<Report, Halt> {
         let text = self.call("ls", path_argument(path))?;
         let (entries, note) = (results::entries(&text), results::note(&text));
-        Ok(Report::Listed { path: path.to_owned(), entries, note })
+        Ok(Report::Listed {
+            path: path.to_owned(),
+            entries,
+            note,
+        })
     }
 
     pub(super) fn read_file(&mut self, path: &str, window: Window) -> Result<Report, Halt> {
         let text = self.call("read", read_arguments(path, window))?;
         self.known.insert(path.to_owned());
         let Document { lines, notes } = Document::parse(&text);
-        Ok(Report::Text { path: path.to_owned(), lines, notes })
+        Ok(Report::Text {
+            path: path.to_owned(),
+            lines,
+            notes,
+        })
     }
 
     /// All lines of a file, or `None` if it is too long to be read completely.
@@ -148,15 +175,24 @@ impl Run<'_> {
         folder: Option<&str>,
         count: bool,
     ) -> Result<Vec<Report>, Halt> {
-        let pattern_sent = if pattern == "**/*" { "*" } else { pattern };
-        let text = self.find_text(pattern_sent, folder)?;
+        let text = self.find_text(pattern, folder)?;
         let (paths, note) = (results::paths(&text), results::note(&text));
         let (pattern, folder) = (pattern.to_owned(), folder.map(str::to_owned));
         if count {
             let count = paths.iter().filter(|path| !path.ends_with('/')).count();
-            return Ok(vec![Report::FoundCount { pattern, folder, count, at_least: note.is_some() }]);
+            return Ok(vec![Report::FoundCount {
+                pattern,
+                folder,
+                count,
+                at_least: note.is_some(),
+            }]);
         }
-        Ok(vec![Report::Found { pattern, folder, paths, note }])
+        Ok(vec![Report::Found {
+            pattern,
+            folder,
+            paths,
+            note,
+        }])
     }
 
     pub(super) fn look(&mut self, word: &str) -> Result<Vec<Report>, Halt> {
@@ -188,25 +224,40 @@ impl Run<'_> {
         }
         let scopes = self.scopes(&place)?;
         let (mut matches, mut note) = (Vec::new(), None);
-        for found in self.each(scopes, |run, scope: Scope| run.grep(&needle, &scope, "content", None))? {
+        for found in self.each(scopes, |run, scope: Scope| {
+            run.grep(&needle, &scope, "content", None)
+        })? {
             let text = found?;
             matches.extend(results::matches(&text));
             note = note.or_else(|| results::note(&text));
         }
-        Ok(vec![Report::Matches { needle, place, matches, note }])
+        Ok(vec![Report::Matches {
+            needle,
+            place,
+            matches,
+            note,
+        }])
     }
 
     pub(super) fn count(&mut self, needle: &Needle, place: &Place) -> Result<Vec<Report>, Halt> {
         let scopes = self.scopes(place)?;
         let (mut total, mut files, mut at_least) = (0, 0, false);
-        for found in self.each(scopes, |run, scope: Scope| run.grep(needle, &scope, "count", None))? {
+        for found in self.each(scopes, |run, scope: Scope| {
+            run.grep(needle, &scope, "count", None)
+        })? {
             let (one_total, one_files, one_at_least) = results::total(&found?);
             total += one_total;
             files += one_files;
             at_least |= one_at_least;
         }
         let (needle, place) = (needle.clone(), place.clone());
-        Ok(vec![Report::Counted { needle, place, total, files, at_least }])
+        Ok(vec![Report::Counted {
+            needle,
+            place,
+            total,
+            files,
+            at_least,
+        }])
     }
 }
 
@@ -215,8 +266,14 @@ fn told(branches: impl IntoIterator<Item = Result<Vec<Report>, Halt>>, step: &St
     let told = branches.into_iter().flat_map(|branch| match branch {
         Ok(reports) => reports,
         Err(Halt::Stop(report)) => vec![*report],
-        Err(Halt::Failed(failure)) => vec![Report::Failed { step: step.clone(), failure }],
-        Err(Halt::NotOffered(tool)) => vec![Report::NotOffered { step: step.clone(), tool }],
+        Err(Halt::Failed(failure)) => vec![Report::Failed {
+            step: step.clone(),
+            failure,
+        }],
+        Err(Halt::NotOffered(tool)) => vec![Report::NotOffered {
+            step: step.clone(),
+            tool,
+        }],
         Err(Halt::Waiting) => Vec::new(),
     });
     told.collect()

@@ -27,7 +27,14 @@ pub(super) struct Target {
 impl Target {
     fn new(path: &str) -> Target {
         let folder = path.ends_with('/') && path != "/";
-        Target { path: if folder { path.trim_end_matches('/').to_owned() } else { path.to_owned() }, folder }
+        Target {
+            path: if folder {
+                path.trim_end_matches('/').to_owned()
+            } else {
+                path.to_owned()
+            },
+            folder,
+        }
     }
 }
 
@@ -44,20 +51,33 @@ impl Run<'_> {
         let below = |path: &String| (path != "/").then(|| path.clone());
         let scope = match place {
             Place::Everywhere => Scope::default(),
-            Place::Folder(path) => Scope { path: below(path), glob: None },
-            Place::Glob { glob, folder } => {
-                Scope { path: folder.as_ref().and_then(below), glob: Some(glob.clone()) }
-            }
+            Place::Folder(path) => Scope {
+                path: below(path),
+                glob: None,
+            },
+            Place::Glob { glob, folder } => Scope {
+                path: folder.as_ref().and_then(below),
+                glob: Some(glob.clone()),
+            },
             Place::Names(names) => {
                 let mut scopes = Vec::new();
                 for targets in self.each(names, |run, name| run.targets(name))? {
-                    scopes.extend(targets?.into_iter().map(|target| Scope { path: Some(target.path), glob: None }));
+                    scopes.extend(targets?.into_iter().map(|target| Scope {
+                        path: Some(target.path),
+                        glob: None,
+                    }));
                 }
                 return Ok(scopes);
             }
             Place::Matching(needle, place) => {
                 let (files, _) = self.files_with(needle, place)?;
-                return Ok(files.into_iter().map(|path| Scope { path: Some(path), glob: None }).collect());
+                return Ok(files
+                    .into_iter()
+                    .map(|path| Scope {
+                        path: Some(path),
+                        glob: None,
+                    })
+                    .collect());
             }
         };
         Ok(vec![scope])
@@ -97,7 +117,9 @@ impl Run<'_> {
             found = self.find(&format!("{}{rest}", any_case(name)), None)?;
         }
         if found.is_empty() {
-            return Err(Halt::stop(Report::NoSuchName { name: name.to_owned() }));
+            return Err(Halt::stop(Report::NoSuchName {
+                name: name.to_owned(),
+            }));
         }
         let targets: Vec<Target> = found.iter().map(|path| Target::new(path)).collect();
         let same = |target: &&Target| target.path.rsplit('/').next() == Some(name);
@@ -121,7 +143,10 @@ impl Run<'_> {
     /// The find tool's answer.
     pub(super) fn find_text(&mut self, pattern: &str, folder: Option<&str>) -> Result<String, Halt> {
         let folder = folder.filter(|folder| *folder != "/").map(Value::from);
-        self.call("find", arguments([("pattern", Some(pattern.into())), ("path", folder)]))
+        self.call(
+            "find",
+            arguments([("pattern", Some(pattern.into())), ("path", folder)]),
+        )
     }
 
     fn ask_which(&mut self, name: &str, candidates: Vec<Target>) -> Result<Vec<Target>, Halt> {
@@ -139,7 +164,10 @@ impl Run<'_> {
         let reply = match self.call("askUser", question) {
             Ok(reply) => reply,
             Err(Halt::NotOffered(_)) => {
-                return Err(Halt::stop(Report::Ambiguous { name: name.to_owned(), candidates: paths }));
+                return Err(Halt::stop(Report::Ambiguous {
+                    name: name.to_owned(),
+                    candidates: paths,
+                }));
             }
             Err(halt) => return Err(halt),
         };
@@ -151,23 +179,22 @@ impl Run<'_> {
         let chosen = candidates.iter().filter(|target| answer.contains(&target.path));
         let chosen = chosen.max_by_key(|target| target.path.len());
         let named = || {
-            let mut ending = candidates.iter().filter(|target| !answer.is_empty() && target.path.ends_with(answer));
+            let mut ending = candidates
+                .iter()
+                .filter(|target| !answer.is_empty() && target.path.ends_with(answer));
             ending.next().filter(|_| ending.next().is_none())
         };
         match chosen.or_else(named) {
             Some(target) => Ok(vec![target.clone()]),
-            None => {
-                Err(Halt::stop(Report::Unanswered { name: name.to_owned(), answer: answer.to_owned() }))
-            }
+            None => Err(Halt::stop(Report::Unanswered {
+                name: name.to_owned(),
+                answer: answer.to_owned(),
+            })),
         }
     }
 
     /// The files of a place in which a text occurs, and whether there are more than [`MAX_FILES`].
-    pub(super) fn files_with(
-        &mut self,
-        needle: &Needle,
-        place: &Place,
-    ) -> Result<(Vec<String>, bool), Halt> {
+    pub(super) fn files_with(&mut self, needle: &Needle, place: &Place) -> Result<(Vec<String>, bool), Halt> {
         let scopes = self.scopes(place)?;
         let mut files = Vec::new();
         for found in self.each(scopes, |run, scope| run.files_in(needle, &scope))? {
@@ -185,7 +212,8 @@ impl Run<'_> {
     fn files_in(&mut self, needle: &Needle, scope: &Scope) -> Result<Vec<String>, Halt> {
         let mut files: Vec<String> = Vec::new();
         loop {
-            let page = results::paths(&self.grep(needle, scope, "files_with_matches", Some((PAGE, files.len())))?);
+            let page =
+                results::paths(&self.grep(needle, scope, "files_with_matches", Some((PAGE, files.len())))?);
             let complete = page.len() < PAGE;
             files.extend(page);
             if complete || files.len() > MAX_FILES {
@@ -210,7 +238,10 @@ impl Run<'_> {
             ("case_sensitive", needle.ignore_case.then(|| false.into())),
             ("multiline", needle.text.contains('\n').then(|| true.into())),
             ("head_limit", page.map(|(limit, _)| limit.into())),
-            ("offset", page.filter(|(_, from)| *from > 0).map(|(_, from)| from.into())),
+            (
+                "offset",
+                page.filter(|(_, from)| *from > 0).map(|(_, from)| from.into()),
+            ),
         ]);
         self.call("grep", arguments)
     }

@@ -2,7 +2,7 @@
 
 use super::super::history::{Failure, FailureKind};
 use super::super::place::Place;
-use super::super::plan::{Language, Lines, Step, Window, Wish};
+use super::super::plan::{ALL, Language, Lines, Step, Window, Wish};
 use super::super::report::Report;
 use super::{MAX_REASON, excerpt, list, named, needle_words, place_words, short, total};
 
@@ -38,15 +38,27 @@ pub(super) fn step(step: &Step) -> String {
                 Window::Last(count) => format!("读取{what}的最后 {count} 行"),
             }
         }
-        Step::Find { pattern, folder, count } => {
+        Step::Find {
+            pattern,
+            folder,
+            count,
+        } => {
             let verb = if *count { "统计" } else { "查找" };
             format!("{verb}{}", files(pattern, folder.as_deref()))
         }
         Step::Look(word) => format!("在文件名和内容中查找{}", named(word)),
-        Step::Search { needle, place, files_only: true } => {
+        Step::Search {
+            needle,
+            place,
+            files_only: true,
+        } => {
             format!("在{}中查找包含{}的文件", at(place), needle_words(needle))
         }
-        Step::Search { needle, place, files_only: false } => {
+        Step::Search {
+            needle,
+            place,
+            files_only: false,
+        } => {
             format!("在{}中搜索{}", at(place), needle_words(needle))
         }
         Step::Count(needle, place) => format!("统计{}在{}中出现的次数", needle_words(needle), at(place)),
@@ -64,8 +76,17 @@ pub(super) fn step(step: &Step) -> String {
         Step::DeleteLines(Lines::Numbered(first, last), place) => {
             format!("删除{}的第 {first} 到 {last} 行", at(place))
         }
-        Step::Write { name, overwrite: false, .. } => format!("创建 {name}"),
-        Step::Write { name, overwrite: true, .. } => format!("写入 {name}"),
+        Step::DeleteLines(Lines::Last(count), place) => format!("删除{}的最后 {count} 行", at(place)),
+        Step::Write {
+            name,
+            overwrite: false,
+            ..
+        } => format!("创建 {name}"),
+        Step::Write {
+            name,
+            overwrite: true,
+            ..
+        } => format!("写入 {name}"),
         Step::Append { name, line } => format!("在 {name} 末尾追加{}", named(line)),
         Step::Unable(_) => "说明没有哪些工具".to_owned(),
         Step::Help => "说明我能看懂什么".to_owned(),
@@ -82,39 +103,79 @@ pub(super) fn report(report: &Report) -> String {
             let folders = entries.iter().filter(|entry| entry.ends_with('/')).count();
             let lines = list(entries, String::clone, more);
             let files = entries.len() - folders;
-            format!("{path} 有 {folders} 个目录和 {files} 个文件：{lines}{}", noted(note.as_deref()))
+            format!(
+                "{path} 有 {folders} 个目录和 {files} 个文件：{lines}{}",
+                noted(note.as_deref())
+            )
         }
         Report::Text { path, lines, notes } if lines.is_empty() => {
-            let notes = if notes.is_empty() { "文件是空的".to_owned() } else { notes.join(" ") };
+            let notes = if notes.is_empty() {
+                "文件是空的".to_owned()
+            } else {
+                notes.join(" ")
+            };
             format!("已读取 {path}：{notes}")
         }
         Report::Text { path, lines, notes } => {
             let rest = |rest: usize| format!("……还有 {rest} 行");
             let notes: String = notes.iter().map(|note| noted(Some(note))).collect();
-            format!("已读取 {path}，共 {} 行：{}{notes}", lines.len(), excerpt(lines, rest))
+            format!(
+                "已读取 {path}，共 {} 行：{}{notes}",
+                lines.len(),
+                excerpt(lines, rest)
+            )
         }
         Report::OnlyRead { read, of } => format!("共 {of} 个文件，只读取了前 {read} 个。"),
-        Report::Found { pattern, folder, paths, .. } if paths.is_empty() => {
+        Report::Found {
+            pattern,
+            folder,
+            paths,
+            ..
+        } if paths.is_empty() => {
             format!("没有找到{}。", files(pattern, folder.as_deref()))
         }
-        Report::Found { pattern, folder, paths, note } => format!(
+        Report::Found {
+            pattern,
+            folder,
+            paths,
+            note,
+        } => format!(
             "找到 {} 个{}：{}{}",
             paths.len(),
             files(pattern, folder.as_deref()),
             list(paths, String::clone, more),
             noted(note.as_deref())
         ),
-        Report::FoundCount { pattern, folder, count, at_least } => {
+        Report::FoundCount {
+            pattern,
+            folder,
+            count,
+            at_least,
+        } => {
             let least = if *at_least { "至少" } else { "共" };
             format!("{least}有 {count} 个{}。", files(pattern, folder.as_deref()))
         }
-        Report::Matches { needle, place, matches, .. } if matches.is_empty() => {
+        Report::Matches {
+            needle,
+            place,
+            matches,
+            ..
+        } if matches.is_empty() => {
             format!("{}中没有{}。", at(place).trim_start(), needle_words(needle))
         }
-        Report::Matches { needle, place, matches, note } => {
+        Report::Matches {
+            needle,
+            place,
+            matches,
+            note,
+        } => {
             let mut paths: Vec<&str> = matches.iter().map(|one| one.path.as_str()).collect();
             paths.dedup();
-            let lines = list(matches, |one| format!("{}:{}: {}", one.path, one.line, one.text.trim()), more);
+            let lines = list(
+                matches,
+                |one| format!("{}:{}: {}", one.path, one.line, one.text.trim()),
+                more,
+            );
             format!(
                 "{}在{}中的 {} 个文件、{} 行里出现：{lines}{}",
                 needle_words(needle),
@@ -125,27 +186,61 @@ pub(super) fn report(report: &Report) -> String {
             )
         }
         Report::Files { needle, place, files } if files.is_empty() => {
-            format!("{}中没有文件包含{}。", at(place).trim_start(), needle_words(needle))
+            format!(
+                "{}中没有文件包含{}。",
+                at(place).trim_start(),
+                needle_words(needle)
+            )
         }
         Report::Files { needle, place, files } => {
             let lines = list(files, String::clone, more);
             let place = at(place);
-            format!("{}中有 {} 个文件包含{}：{lines}", place.trim_start(), files.len(), needle_words(needle))
+            format!(
+                "{}中有 {} 个文件包含{}：{lines}",
+                place.trim_start(),
+                files.len(),
+                needle_words(needle)
+            )
         }
-        Report::Counted { needle, place, total: 0, .. } => {
+        Report::Counted {
+            needle,
+            place,
+            total: 0,
+            ..
+        } => {
             format!("{}中没有{}。", at(place).trim_start(), needle_words(needle))
         }
-        Report::Counted { needle, place, total, files, at_least } => {
+        Report::Counted {
+            needle,
+            place,
+            total,
+            files,
+            at_least,
+        } => {
             let least = if *at_least { "至少" } else { "共" };
-            format!("{}在{}的 {files} 个文件中{least}出现 {total} 次。", needle_words(needle), at(place))
+            format!(
+                "{}在{}的 {files} 个文件中{least}出现 {total} 次。",
+                needle_words(needle),
+                at(place)
+            )
         }
-        Report::Replaced { from, to, changed, failed, more: rest } => {
+        Report::Replaced {
+            from,
+            to,
+            changed,
+            failed,
+            more: rest,
+        } => {
             let (times, count) = (total(changed), changed.len());
             let mut text = match (changed.is_empty(), to.is_empty()) {
                 (true, _) => format!("没有改动：{}保持原样。", named(from)),
                 (false, true) => format!("已在 {count} 个文件中删除{}，共 {times} 处：", named(from)),
                 (false, false) => {
-                    format!("已在 {count} 个文件中把{}替换成{}，共 {times} 处：", named(from), named(to))
+                    format!(
+                        "已在 {count} 个文件中把{}替换成{}，共 {times} 处：",
+                        named(from),
+                        named(to)
+                    )
                 }
             };
             text.push_str(&list(changed, |(path, count)| format!("{path}：{count}"), more));
@@ -160,15 +255,27 @@ pub(super) fn report(report: &Report) -> String {
                 "没有删除任何行。".to_owned()
             } else {
                 let listed = list(changed, |(path, count)| format!("{path}：{count}"), more);
-                format!("已在 {} 个文件中删除 {} 行：{listed}", changed.len(), total(changed))
+                format!(
+                    "已在 {} 个文件中删除 {} 行：{listed}",
+                    changed.len(),
+                    total(changed)
+                )
             };
             text + &failures(failed)
         }
         Report::Absent { needle, place } => {
-            format!("{}中没有{}，没有改动。", at(place).trim_start(), needle_words(needle))
+            format!(
+                "{}中没有{}，没有改动。",
+                at(place).trim_start(),
+                needle_words(needle)
+            )
         }
         Report::NoSuchLine { path, lines } => format!("{path} 只有 {lines} 行，没有改动。"),
-        Report::Wrote { path, created, characters } => {
+        Report::Wrote {
+            path,
+            created,
+            characters,
+        } => {
             let verb = if *created { "已创建" } else { "已覆盖" };
             format!("{verb} {path}（{characters} 个字符）。")
         }
@@ -180,14 +287,25 @@ pub(super) fn report(report: &Report) -> String {
         Report::Same { text } => format!("新旧文字都是{}，不需要改动。", named(text)),
         Report::NoText => "没有要查找的文字，没有改动。".to_owned(),
         Report::Ambiguous { name, candidates } => {
-            format!("有多个文件符合{}，没有改动。请说明是哪一个：{}", named(name), list(candidates, String::clone, more))
+            format!(
+                "有多个文件符合{}，没有改动。请说明是哪一个：{}",
+                named(name),
+                list(candidates, String::clone, more)
+            )
         }
         Report::Unanswered { name, answer } => {
-            format!("我问了{}指哪个文件，但从回答{}中看不出来，没有改动。", named(name), named(answer))
+            format!(
+                "我问了{}指哪个文件，但从回答{}中看不出来，没有改动。",
+                named(name),
+                named(answer)
+            )
         }
         Report::NoSuchName { name } => format!("没有找到名为{}的文件或目录。", named(name)),
         Report::IsFolder { path } => format!("{path} 是目录，这里需要一个文件名。"),
-        Report::Failed { step: failed, failure } => {
+        Report::Failed {
+            step: failed,
+            failure,
+        } => {
             format!("没能{}：{}", step(failed), failure_words(failure))
         }
         Report::NotOffered { step: failed, tool } => {
@@ -196,7 +314,9 @@ pub(super) fn report(report: &Report) -> String {
         Report::Unable(Wish::FileWork) => {
             "我没有删除、移动、复制或重命名文件和目录的工具，只能修改文件里的文字。".to_owned()
         }
-        Report::Unable(Wish::Run) => "我是离线规划器，不运行程序或脚本；语言模型可以使用脚本工具。".to_owned(),
+        Report::Unable(Wish::Run) => {
+            "我是离线规划器，不运行程序或脚本；语言模型可以使用脚本工具。".to_owned()
+        }
         Report::Help => HELP.to_owned(),
     }
 }
@@ -206,7 +326,11 @@ fn failures(failed: &[(String, Failure)]) -> String {
         return String::new();
     }
     let more = |rest: usize| format!("……还有 {rest} 个");
-    let lines = list(failed, |(path, failure)| format!("{path}：{}", failure_words(failure)), more);
+    let lines = list(
+        failed,
+        |(path, failure)| format!("{path}：{}", failure_words(failure)),
+        more,
+    );
     format!("\n没有改动：{lines}")
 }
 
@@ -223,7 +347,11 @@ fn failure_words(failure: &Failure) -> String {
 
 fn files(pattern: &str, folder: Option<&str>) -> String {
     let folder = folder.map(|folder| format!(" {folder} 下的")).unwrap_or_default();
-    if pattern == "**/*" { format!("{folder}文件") } else { format!("{folder} {pattern} 文件") }
+    if pattern == ALL {
+        format!("{folder}文件")
+    } else {
+        format!("{folder} {pattern} 文件")
+    }
 }
 
 /// Spaces between Latin and Chinese letters, as is usual in print.

@@ -2,7 +2,7 @@
 
 use super::super::history::{Failure, FailureKind};
 use super::super::place::Place;
-use super::super::plan::{Language, Lines, Step, Window, Wish};
+use super::super::plan::{ALL, Language, Lines, Step, Window, Wish};
 use super::super::report::Report;
 use super::{MAX_REASON, excerpt, list, named, needle_words, place_words, short, total};
 
@@ -37,37 +37,71 @@ pub(super) fn step(step: &Step) -> String {
             };
             match window {
                 Window::Whole => format!("read {what}"),
-                Window::Range(1, count) => format!("read the first {count} lines of {what}"),
-                Window::Range(first, count) => format!("read lines {first} to {} of {what}", first + count - 1),
-                Window::Last(count) => format!("read the last {count} lines of {what}"),
+                Window::Range(1, count) => format!("read the first {} of {what}", many(*count, "line")),
+                Window::Range(first, count) => {
+                    format!("read lines {first} to {} of {what}", first + count - 1)
+                }
+                Window::Last(count) => format!("read the last {} of {what}", many(*count, "line")),
             }
         }
-        Step::Find { pattern, folder, count } => {
+        Step::Find {
+            pattern,
+            folder,
+            count,
+        } => {
             let verb = if *count { "count" } else { "find" };
             format!("{verb} {}", files(pattern, folder.as_deref()))
         }
         Step::Look(word) => format!("look for {} among names and texts", named(word)),
-        Step::Search { needle, place, files_only: true } => {
-            format!("find the files that contain {} {}", needle_words(needle), at(place))
+        Step::Search {
+            needle,
+            place,
+            files_only: true,
+        } => {
+            format!(
+                "find the files that contain {} {}",
+                needle_words(needle),
+                at(place)
+            )
         }
-        Step::Search { needle, place, files_only: false } => {
+        Step::Search {
+            needle,
+            place,
+            files_only: false,
+        } => {
             format!("search for {} {}", needle_words(needle), at(place))
         }
         Step::Count(needle, place) => format!("count {} {}", needle_words(needle), at(place)),
         Step::Replace { from, to, place } if to.is_empty() => format!("delete {} {}", named(from), at(place)),
-        Step::Replace { from, to, place } => format!("replace {} by {} {}", named(from), named(to), at(place)),
+        Step::Replace { from, to, place } => {
+            format!("replace {} by {} {}", named(from), named(to), at(place))
+        }
         Step::DeleteLines(Lines::Containing(text), place) => {
             format!("delete the lines that contain {} {}", named(text), at(place))
         }
-        Step::DeleteLines(Lines::Equal(text), place) => format!("delete the line {} {}", named(text), at(place)),
+        Step::DeleteLines(Lines::Equal(text), place) => {
+            format!("delete the line {} {}", named(text), at(place))
+        }
         Step::DeleteLines(Lines::Numbered(first, last), place) if first == last => {
             format!("delete line {first} {}", at(place))
         }
         Step::DeleteLines(Lines::Numbered(first, last), place) => {
             format!("delete lines {first} to {last} {}", at(place))
         }
-        Step::Write { name, overwrite: false, .. } => format!("create {name}"),
-        Step::Write { name, overwrite: true, .. } => format!("write {name}"),
+        Step::DeleteLines(Lines::Last(1), place) => format!("delete the last line {}", at(place)),
+        Step::DeleteLines(Lines::Last(count), place) => {
+            format!("delete the last {count} lines {}", at(place))
+        }
+        Step::Write {
+            name,
+            overwrite: false,
+            ..
+        } => format!("create {name}"),
+        Step::Write {
+            name,
+            overwrite: true,
+            ..
+        } => format!("write {name}"),
         Step::Append { name, line } => format!("append {} to {name}", named(line)),
         Step::Unable(_) => "tell what I have no tool for".to_owned(),
         Step::Help => "tell what I understand".to_owned(),
@@ -97,20 +131,19 @@ pub(super) fn report(report: &Report) -> String {
         }
         Report::OnlyRead { read, of } => format!("I read only the first {read} of {of} files."),
         Report::Found { pattern, folder, paths, .. } if paths.is_empty() => {
-            format!("There is no file {}.", called(pattern, folder.as_deref()))
+            format!("There is no file{}.", called(pattern, folder.as_deref()))
         }
         Report::Found { pattern, folder, paths, note } => format!(
-            "I found {} {}:{}{}",
-            many(paths.len(), "entry"),
+            "I found {}{}:{}{}",
+            many(paths.len(), if paths.iter().any(|path| path.ends_with('/')) { "entry" } else { "file" }),
             called(pattern, folder.as_deref()),
             list(paths, String::clone, more),
             noted(note.as_deref())
         ),
         Report::FoundCount { pattern, folder, count, at_least } => {
             let least = if *at_least { "at least " } else { "" };
-            let folder = folder.as_ref().map(|folder| format!(" below {folder}")).unwrap_or_default();
-            let of = if pattern == "**/*" { String::new() } else { format!(" named {pattern}") };
-            format!("There {} {least}{}{of}{folder}.", if *count == 1 { "is" } else { "are" }, many(*count, "file"))
+            let of = called(pattern, folder.as_deref());
+            format!("There {} {least}{}{of}.", if *count == 1 { "is" } else { "are" }, many(*count, "file"))
         }
         Report::Matches { needle, place, matches, .. } if matches.is_empty() => {
             format!("{} does not occur {}.", needle_words(needle), at(place))
@@ -227,7 +260,11 @@ fn failures(failed: &[(String, Failure)]) -> String {
         return String::new();
     }
     let more = |rest: usize| format!("… and {rest} more");
-    let lines = list(failed, |(path, failure)| format!("{path}: {}", failure_words(failure)), more);
+    let lines = list(
+        failed,
+        |(path, failure)| format!("{path}: {}", failure_words(failure)),
+        more,
+    );
     format!("\nNot changed:{lines}")
 }
 
@@ -243,13 +280,25 @@ fn failure_words(failure: &Failure) -> String {
 }
 
 fn files(pattern: &str, folder: Option<&str>) -> String {
-    let folder = folder.map(|folder| format!(" below {folder}")).unwrap_or_default();
-    if pattern == "**/*" { format!("the files{folder}") } else { format!("the files {pattern}{folder}") }
+    let folder = folder
+        .map(|folder| format!(" below {folder}"))
+        .unwrap_or_default();
+    if pattern == ALL {
+        format!("the files{folder}")
+    } else {
+        format!("the files {pattern}{folder}")
+    }
 }
 
 fn called(pattern: &str, folder: Option<&str>) -> String {
-    let folder = folder.map(|folder| format!(" below {folder}")).unwrap_or_default();
-    format!("named {pattern}{folder}")
+    let folder = folder
+        .map(|folder| format!(" below {folder}"))
+        .unwrap_or_default();
+    if pattern == ALL {
+        folder
+    } else {
+        format!(" named {pattern}{folder}")
+    }
 }
 
 fn noted(note: Option<&str>) -> String {

@@ -1,0 +1,10 @@
+//! The offline model, driven as the engine drives it: against a folder in memory with the built-in tools' texts.
+
+mod conversations;
+mod drive;
+mod folder;
+mod phrasings;
+mod probe;
+mod streaming;
+mod table;
+mod unseen;

@@ -1,0 +1,118 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use rtc_types::{Mode, SessionId};
+
+/// An agent whose tools run on your own machine, inside the folder that you name.
+#[derive(Debug, Parser)]
+#[command(name = "rtc-headless", version)]
+pub struct Args {
+    /// What every command takes.
+    #[command(flatten)]
+    pub app: AppArgs,
+    /// How much is logged, on stderr: error, warn, info, debug or trace.
+    #[arg(long, global = true, default_value = "warn", value_name = "LEVEL")]
+    pub log_level: String,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct AppArgs {
+    /// Where sessions are kept; the platform's folder for data by default.
+    #[arg(long, global = true, env = "RTC_DATA", value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// A configuration file (TOML).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Does one turn: sends a request and runs what the model asks for, until it is done.
+    Run(RunArgs),
+    /// Shows what was said and done.
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RunArgs {
+    /// What is to be done; `-` reads it from stdin. May be left out with --continue.
+    pub prompt: Option<String>,
+    /// The folder to work in. Without it the agent gets an empty scratch folder.
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// The model: a configured name, or `offline`.
+    #[arg(long, env = "RTC_MODEL", value_name = "NAME")]
+    pub model: Option<String>,
+    /// What is asked before a tool runs: manual, edit, plan, auto or bypass. A session keeps its mode.
+    #[arg(long)]
+    pub mode: Option<Mode>,
+    /// Goes on with the session that changed last (in this folder, if --root is given).
+    #[arg(long = "continue", conflicts_with = "session")]
+    pub go_on: bool,
+    /// Goes on with this session.
+    #[arg(long, value_name = "ID")]
+    pub session: Option<SessionId>,
+    /// What happens when the user must be asked: ask here, or say no. By default `prompt` on a terminal, else `deny`.
+    #[arg(long)]
+    pub ask: Option<Ask>,
+    /// What is printed on stdout.
+    #[arg(long, default_value = "text", value_name = "FORM")]
+    pub output: OutputForm,
+}
+
+/// What happens when the user must be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Ask {
+    /// Ask on this terminal.
+    Prompt,
+    /// Say no.
+    Deny,
+}
+
+/// What is printed on stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputForm {
+    /// The answer.
+    Text,
+    /// One object at the end.
+    Json,
+    /// Each update as a line, the object last.
+    StreamJson,
+}
+
+/// The commands on sessions.
+#[derive(Debug, Clone, Subcommand)]
+pub enum SessionsCommand {
+    /// Lists the sessions, the one that changed last first.
+    List {
+        /// `text` or `json`.
+        #[arg(long, default_value = "text", value_name = "FORM")]
+        output: ListForm,
+    },
+    /// Shows a session with all its calls.
+    Show {
+        /// Its id, as `list` shows it.
+        id: SessionId,
+        /// `text` or `json`.
+        #[arg(long, default_value = "text", value_name = "FORM")]
+        output: ListForm,
+    },
+}
+
+/// How sessions are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListForm {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}

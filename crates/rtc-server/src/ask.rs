@@ -1,0 +1,277 @@
+//! Asking the user at the terminal.
+
+use anyhow::Result;
+use rtc_app::App;
+use rtc_engine::{Call, Command, Resolution};
+use rtc_types::{ApprovalDecision, SessionId};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use crate::Ask;
+use crate::console::{Console, Style};
+use crate::show;
+
+/// Why nobody answered.
+const NOBODY: &str = "nobody was there to ask (--ask deny)";
+
+/// Who answers for a run, and what had nobody to answer it.
+pub(crate) struct Asker<'c> {
+    console: &'c Console,
+    ask: Ask,
+    lines: Option<mpsc::Receiver<String>>,
+    /// An approval was denied because nobody was there.
+    pub(crate) denied: bool,
+    /// A question was dismissed because nobody was there.
+    pub(crate) unanswered: bool,
+}
+
+impl<'c> Asker<'c> {
+    pub(crate) fn new(console: &'c Console, ask: Ask) -> Self {
+        Self {
+            console,
+            ask,
+            lines: None,
+            denied: false,
+            unanswered: false,
+        }
+    }
+
+    /// A line of the user; `None` when there are no more.
+    async fn line(&mut self, question: &str) -> Option<String> {
+        self.console.ask(question);
+        let console = self.console;
+        let line = self.lines.get_or_insert_with(|| console.lines()).recv().await;
+        if line.is_none() {
+            self.console.note("");
+        }
+        line.map(|line| line.trim().to_owned())
+    }
+
+    /// Asks whether a call may run.
+    pub(crate) async fn approve(&mut self, app: &App, session: SessionId, call: &Call) -> Result<()> {
+        let (decision, reason) = match self.ask {
+            Ask::Prompt => self.ask_approval(call).await,
+            Ask::Deny => {
+                self.denied = true;
+                (ApprovalDecision::Reject, Some(NOBODY.to_owned()))
+            }
+        };
+        let rtc = call.stored.entity.id;
+        app.engine()
+            .tell(
+                session,
+                Command::Approve {
+                    rtc,
+                    decision,
+                    reason,
+                    device: app.device(),
+                },
+            )
+            .await?;
+        Ok(())
+    }
+
+    async fn ask_approval(&mut self, call: &Call) -> (ApprovalDecision, Option<String>) {
+        let (rtc, private) = (&call.stored.entity, &call.stored.private);
+        let why = rtc
+            .approval
+            .as_ref()
+            .map(|approval| approval.why.as_str())
+            .unwrap_or_default();
+        let line = format!("? {} {}", rtc.tool_name, show::target(&private.input));
+        self.console.styled(Style::Strong, &line);
+        self.console.note(&format!("  {why}."));
+        if let Some(preview) = &rtc.preview {
+            show::lines(self.console, &preview.text, show::PREVIEW_LINES, Style::Plain);
+        }
+        loop {
+            let answer = self
+                .line("  Run it? [y]es, [n]o, [s]ession, [p]roject, ne[v]er:")
+                .await;
+            let decision = match answer.as_deref().map(str::to_lowercase).as_deref() {
+                Some("y" | "yes") => ApprovalDecision::Once,
+                Some("s" | "session") => ApprovalDecision::Session,
+                Some("p" | "project") => ApprovalDecision::Project,
+                Some("v" | "never") => ApprovalDecision::Never,
+                Some("n" | "no") => {
+                    let reason = self
+                        .line("  Why not? (the model reads it; Enter for no reason)")
+                        .await;
+                    return (
+                        ApprovalDecision::Reject,
+                        reason.filter(|reason| !reason.is_empty()),
+                    );
+                }
+                Some(_) => continue,
+                None => {
+                    self.denied = true;
+                    return (
+                        ApprovalDecision::Reject,
+                        Some("nobody was there to ask: the input ended".into()),
+                    );
+                }
+            };
+            return (decision, None);
+        }
+    }
+
+    /// Asks the questions of an `askUser` call.
+    pub(crate) async fn answer(&mut self, app: &App, session: SessionId, call: &Call) -> Result<()> {
+        let rtc = call.stored.entity.id;
+        let answers = match self.ask {
+            Ask::Prompt => self.ask_questions(&call.stored.entity.parameters).await,
+            Ask::Deny => None,
+        };
+        match answers {
+            Some(answers) if !answers.is_empty() => {
+                app.answer(session, rtc, json!({ "answers": answers })).await?;
+            }
+            Some(_) => app.dismiss(session, rtc, "the user declined to answer").await?,
+            None => {
+                self.unanswered = true;
+                let why = if self.ask == Ask::Deny {
+                    NOBODY
+                } else {
+                    "nobody was there to answer: the input ended"
+                };
+                app.dismiss(session, rtc, why).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The answers by question, as many as were given; `None` when nobody is there.
+    async fn ask_questions(&mut self, parameters: &Value) -> Option<Map<String, Value>> {
+        let mut answers = Map::new();
+        for question in parameters
+            .get("questions")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let text = question
+                .get("question")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let several = question
+                .get("multiSelect")
+                .and_then(Value::as_bool)
+                .unwrap_or(false);
+            let options = question
+                .get("options")
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default();
+            let word = |option: &Value, key: &str| {
+                option
+                    .get(key)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            self.console.styled(Style::Strong, &format!("? {text}"));
+            for (number, option) in options.iter().enumerate() {
+                let line = format!(
+                    "  {}. {} – {}",
+                    number + 1,
+                    word(option, "label"),
+                    word(option, "description")
+                );
+                self.console.note(&line);
+                if let Some(preview) = option.get("preview").and_then(Value::as_str) {
+                    show::lines(self.console, preview, show::PREVIEW_LINES, Style::Faint);
+                }
+            }
+            let hint = if several {
+                "Numbers (1,2), or your own words"
+            } else {
+                "A number, or your own words"
+            };
+            let line = self.line(&format!("  {hint}; Enter skips:")).await?;
+            if line.is_empty() {
+                continue;
+            }
+            let labels: Vec<String> = options.iter().map(|option| word(option, "label")).collect();
+            answers.insert(text.to_owned(), Value::String(chosen(&line, &labels, several)));
+        }
+        Some(answers)
+    }
+
+    /// Asks what to make of a call that was started and whose outcome nobody knows.
+    pub(crate) async fn resolve(&mut self, app: &App, session: SessionId, call: &Call) -> Result<()> {
+        let rtc = &call.stored.entity;
+        let decision = match self.ask {
+            Ask::Deny => Resolution::Tell,
+            Ask::Prompt => {
+                let line = format!("? {} {}", rtc.tool_name, show::target(&call.stored.private.input));
+                self.console.styled(Style::Warning, &line);
+                let evidence = rtc.error_message.as_deref().unwrap_or_default();
+                self.console
+                    .note(&format!("  It was running when the program ended. {evidence}"));
+                loop {
+                    let answer = self
+                        .line("  [r]un it again, take it as [d]one, or [t]ell the model:")
+                        .await;
+                    match answer.as_deref() {
+                        Some("r") => break Resolution::Retry,
+                        Some("d") => break Resolution::Done,
+                        Some("t") | None => break Resolution::Tell,
+                        Some(_) => {}
+                    }
+                }
+            }
+        };
+        app.engine()
+            .tell(
+                session,
+                Command::Resolve {
+                    rtc: rtc.id,
+                    decision,
+                },
+            )
+            .await?;
+        Ok(())
+    }
+}
+
+/// Numbers are options; anything else is the user's own words.
+fn chosen(line: &str, labels: &[String], several: bool) -> String {
+    let numbers: Option<Vec<&String>> = line
+        .split([',', ' '])
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            part.parse::<usize>()
+                .ok()
+                .and_then(|number| labels.get(number.wrapping_sub(1)))
+        })
+        .collect();
+    match numbers.as_deref() {
+        Some([one]) => (*one).clone(),
+        Some(many @ [_, _, ..]) if several => many
+            .iter()
+            .map(|label| label.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+        _ => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_choose_options_and_anything_else_is_free_text() {
+        let labels = ["SQLite".to_owned(), "Postgres".to_owned()];
+        for (line, several, answer) in [
+            ("1", false, "SQLite"),
+            ("2,1", true, "Postgres, SQLite"),
+            ("1 2", true, "SQLite, Postgres"),
+            ("1,2", false, "1,2"),
+            ("3", false, "3"),
+            ("neither of both", true, "neither of both"),
+        ] {
+            assert_eq!(chosen(line, &labels, several), answer, "{line}");
+        }
+    }
+}

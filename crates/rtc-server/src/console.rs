@@ -1,0 +1,145 @@
+//! The terminal: stdout for the result, stderr for progress, stdin for answers.
+
+use std::io::{BufRead, IsTerminal, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::mpsc;
+
+/// How many lines of stdin may wait to be read.
+const LINES: usize = 16;
+/// The longest prompt that stdin may hold, in bytes.
+const MOST_PROMPT: u64 = 64 * 1024 * 1024;
+
+/// The terminal of a command.
+pub(crate) struct Console {
+    colour: bool,
+    stdout_gone: AtomicBool,
+}
+
+/// How a piece of progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Strong,
+    Faint,
+    Added,
+    Removed,
+    Warning,
+}
+
+impl Console {
+    pub(crate) fn new() -> Self {
+        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        Self {
+            colour,
+            stdout_gone: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether there is a person to ask.
+    pub(crate) fn is_interactive(&self) -> bool {
+        std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// A line of the result. Whoever reads it may go away: the turn goes on.
+    pub(crate) fn result(&self, line: &str) {
+        if self.stdout_gone.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut out = std::io::stdout().lock();
+        let written = out
+            .write_all(line.as_bytes())
+            .and_then(|()| out.write_all(b"\n"))
+            .and_then(|()| out.flush());
+        if written.is_err() {
+            self.stdout_gone.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A line of progress.
+    pub(crate) fn note(&self, line: &str) {
+        self.styled(Style::Plain, line);
+    }
+
+    /// A line of progress in a style.
+    pub(crate) fn styled(&self, style: Style, line: &str) {
+        self.write_styled(style, line, "\n");
+    }
+
+    /// A question, without a line end.
+    pub(crate) fn ask(&self, question: &str) {
+        self.write_styled(Style::Strong, question, " ");
+    }
+
+    fn write_styled(&self, style: Style, text: &str, end: &str) {
+        let code = match style {
+            Style::Plain => "",
+            Style::Strong => "1",
+            Style::Faint => "2",
+            Style::Added => "32",
+            Style::Removed => "31",
+            Style::Warning => "33",
+        };
+        let text = printable(text);
+        let mut out = std::io::stderr().lock();
+        // Without a stderr there is nowhere to say so.
+        let _ = if self.colour && !code.is_empty() {
+            write!(out, "\u{1b}[{code}m{text}\u{1b}[0m{end}")
+        } else {
+            write!(out, "{text}{end}")
+        };
+        let _ = out.flush();
+    }
+
+    /// The lines of stdin, from a thread of its own: a read from a terminal cannot be given up.
+    pub(crate) fn lines(&self) -> mpsc::Receiver<String> {
+        let (sender, receiver) = mpsc::channel(LINES);
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines() {
+                let Ok(line) = line else { return };
+                if sender.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        receiver
+    }
+
+    /// The whole of stdin.
+    pub(crate) async fn all(&self) -> std::io::Result<String> {
+        let read = tokio::task::spawn_blocking(|| {
+            let mut text = String::new();
+            std::io::stdin()
+                .lock()
+                .take(MOST_PROMPT)
+                .read_to_string(&mut text)
+                .map(|_| text)
+        });
+        read.await.map_err(std::io::Error::other)?
+    }
+}
+
+/// What a file or a model says must not steer the terminal: control characters are shown, not sent.
+fn printable(text: &str) -> std::borrow::Cow<'_, str> {
+    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(steers) {
+        return text.into();
+    }
+    text.chars()
+        .map(|c| if steers(c) { '\u{fffd}' } else { c })
+        .collect::<String>()
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(
+            printable("a\tb\u{1b}[31mred\r\n"),
+            "a\tb\u{fffd}[31mred\u{fffd}\n"
+        );
+    }
+}

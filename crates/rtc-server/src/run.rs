@@ -1,0 +1,296 @@
+//! `run`: one turn in the terminal.
+
+use anyhow::{Context as _, Result};
+use rtc_app::{App, Options};
+use rtc_engine::{Command, Live, NewSession, Send, SessionState, StoredTurn};
+use rtc_types::{
+    ApprovalState, ClientId, Code, ContentData, ErrorCategory, Mode, ProjectId, SessionId, TurnStatus,
+};
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+use uuid::Uuid;
+
+use crate::args::{AppArgs, Ask, OutputForm, RunArgs};
+use crate::ask::Asker;
+use crate::console::{Console, Style};
+use crate::exit::{Exit, UsageError};
+use crate::show::Show;
+use crate::{json, sessions};
+
+/// How many updates are read at a time.
+const PAGE: usize = 200;
+
+pub(crate) async fn run(app: &AppArgs, mut args: RunArgs, console: &Console) -> Result<Exit> {
+    let prompt = match args.prompt.take() {
+        Some(text) if text == "-" => Some(
+            console
+                .all()
+                .await
+                .context("the prompt on stdin cannot be read")?,
+        ),
+        other => other,
+    };
+    if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        return Err(UsageError("the prompt is empty; say what is to be done".into()).into());
+    }
+    if prompt.is_none() && !args.go_on && args.session.is_none() {
+        return Err(UsageError("say what is to be done, or --continue".into()).into());
+    }
+    let options = Options {
+        data: app.data.clone(),
+        config: app.config.clone(),
+        model: args.model.clone(),
+    };
+    let app = App::open(options).await?;
+    let exit = Turn {
+        app: &app,
+        console,
+        args: &args,
+    }
+    .run(prompt)
+    .await;
+    app.shut_down();
+    exit
+}
+
+struct Turn<'t> {
+    app: &'t App,
+    console: &'t Console,
+    args: &'t RunArgs,
+}
+
+/// Why the loop over updates ended.
+enum Ended {
+    Idle,
+    Stopped,
+    Trouble(Code),
+}
+
+impl Turn<'_> {
+    async fn run(&self, prompt: Option<String>) -> Result<Exit> {
+        let project = match &self.args.root {
+            Some(root) => Some(self.app.open_project(root).await?.id),
+            None => None,
+        };
+        let known = self.known_session(project).await?;
+        if known.is_none() && project.is_none() {
+            self.console.styled(
+                Style::Faint,
+                "No folder is open (--root DIR): working in an empty scratch folder.",
+            );
+        }
+        let engine = self.app.engine();
+        let mut position = engine.position();
+        let mut cursor = *position.borrow_and_update();
+        let mut live = engine.live();
+        let session = known.unwrap_or_else(|| SessionId::new(Uuid::now_v7()));
+        if known.is_some() {
+            engine.wake(session).await?;
+            if let Some(mode) = self.args.mode {
+                engine.tell(session, Command::SetMode(mode)).await?;
+            }
+        }
+        if let Some(text) = prompt {
+            engine.send(self.message(session, project, text)?).await?;
+        }
+        let ask = self.args.ask.unwrap_or(if self.console.is_interactive() {
+            Ask::Prompt
+        } else {
+            Ask::Deny
+        });
+        let mut asker = Asker::new(self.console, ask);
+        let mut show = Show::default();
+        let ended = loop {
+            position.borrow_and_update();
+            cursor = self.show_updates(&mut show, cursor).await?;
+            let state = engine.wake(session).await?;
+            if state.is_idle() {
+                cursor = self.show_updates(&mut show, cursor).await?;
+                break Ended::Idle;
+            }
+            tokio::select! {
+                biased;
+                stopped = tokio::signal::ctrl_c() => {
+                    stopped?;
+                    self.stop(session, &mut show, cursor).await?;
+                    break Ended::Stopped;
+                }
+                asked = self.ask(&mut asker, session, &state) => {
+                    // Somebody else's answer may have been first: then there is nothing left to ask.
+                    if let Err(error) = asked {
+                        self.console.styled(Style::Warning, &format!("{error:#}"));
+                    }
+                }
+                changed = position.changed() => changed?,
+                trouble = live.recv() => match trouble {
+                    Ok(Live::Trouble { session: other, code, message }) if other == session => {
+                        self.console.styled(Style::Warning, &message);
+                        break Ended::Trouble(code);
+                    }
+                    Ok(_) | Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => break Ended::Trouble(Code::ShuttingDown),
+                },
+            }
+        };
+        self.report(session, ended, &asker).await
+    }
+
+    fn message(&self, session: SessionId, project: Option<ProjectId>, text: String) -> Result<Send> {
+        let id = |uuid: Uuid| ClientId::new(uuid.to_string()).context("a UUID is a client id");
+        let mode: Mode = self.args.mode.or(self.app.config().mode).unwrap_or_default();
+        Ok(Send {
+            client_id: id(Uuid::now_v7())?,
+            text,
+            new_session: NewSession {
+                id: session,
+                client_id: id(session.uuid())?,
+                user: self.app.user(),
+                device: self.app.device(),
+                project,
+                mode,
+            },
+        })
+    }
+
+    /// The session to go on with, if one is asked for.
+    async fn known_session(&self, project: Option<ProjectId>) -> Result<Option<SessionId>> {
+        let sessions = if self.args.go_on || self.args.session.is_some() {
+            self.app.engine().sessions().await?
+        } else {
+            return Ok(None);
+        };
+        let of_folder = |of: Option<ProjectId>| project.is_none() || of == project;
+        match self.args.session {
+            Some(id) => match sessions.iter().find(|session| session.id == id) {
+                None => Err(UsageError(sessions::unknown(id)).into()),
+                Some(session) if !of_folder(session.project_id) => Err(UsageError(format!(
+                    "the session {id} works in another folder; leave out --root"
+                ))
+                .into()),
+                Some(_) => Ok(Some(id)),
+            },
+            None => match sessions.iter().find(|session| of_folder(session.project_id)) {
+                Some(session) => Ok(Some(session.id)),
+                None => {
+                    Err(UsageError("there is no session to continue; begin one with a prompt".into()).into())
+                }
+            },
+        }
+    }
+
+    /// Shows what has been committed since the cursor; durable, so nothing is missed however slow the terminal is.
+    async fn show_updates(
+        &self,
+        show: &mut Show,
+        mut cursor: rtc_engine::Offset,
+    ) -> Result<rtc_engine::Offset> {
+        let text = self.args.output == OutputForm::Text;
+        loop {
+            let updates = self.app.engine().updates(cursor, PAGE).await?;
+            let Some(last) = updates.last() else {
+                return Ok(cursor);
+            };
+            cursor = rtc_engine::Offset(last.offset);
+            for update in &updates {
+                let answers = show.update(self.console, update, !text);
+                match self.args.output {
+                    OutputForm::Text => answers.iter().for_each(|answer| self.console.result(answer)),
+                    OutputForm::StreamJson => self.console.result(&serde_json::to_string(update)?),
+                    OutputForm::Json => {}
+                }
+            }
+        }
+    }
+
+    /// Asks what the first open call waits for; waits for ever if it waits for nothing.
+    async fn ask(&self, asker: &mut Asker<'_>, session: SessionId, state: &SessionState) -> Result<()> {
+        let Some(call) = state.calls.first() else {
+            return std::future::pending().await;
+        };
+        let rtc = &call.stored.entity;
+        if rtc
+            .approval
+            .as_ref()
+            .is_some_and(|approval| approval.state == ApprovalState::Open)
+        {
+            asker.approve(self.app, session, call).await
+        } else if rtc.outcome.is_some() {
+            asker.resolve(self.app, session, call).await
+        } else if call.is_for_the_user() {
+            asker.answer(self.app, session, call).await
+        } else {
+            std::future::pending().await
+        }
+    }
+
+    async fn stop(&self, session: SessionId, show: &mut Show, mut cursor: rtc_engine::Offset) -> Result<()> {
+        let engine = self.app.engine();
+        self.console.styled(Style::Warning, "Stopping …");
+        let mut position = engine.position();
+        engine.tell(session, Command::Stop).await?;
+        loop {
+            position.borrow_and_update();
+            cursor = self.show_updates(show, cursor).await?;
+            if engine.wake(session).await?.turn.is_none() {
+                return Ok(());
+            }
+            tokio::select! {
+                changed = position.changed() => changed?,
+                // Whoever presses it twice does not want to wait.
+                _ = tokio::signal::ctrl_c() => return Ok(()),
+            }
+        }
+    }
+
+    async fn report(&self, session: SessionId, ended: Ended, asker: &Asker<'_>) -> Result<Exit> {
+        let engine = self.app.engine();
+        let turns = engine.turns(session).await?;
+        let turn = turns.last();
+        let exit = match ended {
+            Ended::Stopped => Exit::Stopped,
+            Ended::Trouble(_) => Exit::Failed,
+            Ended::Idle => self.exit_of(session, turn, asker).await?,
+        };
+        if self.args.output != OutputForm::Text {
+            let messages = engine.messages(session).await?;
+            let rtcs = engine.rtcs(session).await?;
+            let stored = engine.session(session).await?.context("the session is stored")?;
+            let result = json::result(&stored.entity, turn, &messages, &rtcs);
+            let line = match self.args.output {
+                OutputForm::StreamJson => json!({ "result": result }),
+                OutputForm::Text | OutputForm::Json => result,
+            };
+            self.console.result(&serde_json::to_string(&line)?);
+        }
+        Ok(exit)
+    }
+
+    async fn exit_of(
+        &self,
+        session: SessionId,
+        turn: Option<&StoredTurn>,
+        asker: &Asker<'_>,
+    ) -> Result<Exit> {
+        Ok(match turn.map(|turn| turn.entity.status) {
+            Some(TurnStatus::Failed) => match self.last_error(session).await? {
+                Some(ErrorCategory::Api | ErrorCategory::Network | ErrorCategory::Permission) => Exit::Model,
+                _ => Exit::Failed,
+            },
+            Some(TurnStatus::Cancelled) => Exit::Stopped,
+            _ if asker.denied => Exit::Denied,
+            _ if asker.unanswered => Exit::Unanswered,
+            _ => Exit::Completed,
+        })
+    }
+
+    async fn last_error(&self, session: SessionId) -> Result<Option<ErrorCategory>> {
+        let messages = self.app.engine().messages(session).await?;
+        Ok(messages
+            .iter()
+            .rev()
+            .find_map(|message| match message.entity.content.parse() {
+                Some(ContentData::Error(error)) => Some(error.category),
+                _ => None,
+            }))
+    }
+}
