@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use rtc_app::{App, Options};
 use rtc_engine::{Command, Live, NewSession, Send, SessionState, StoredTurn};
 use rtc_types::{
-    ApprovalState, ClientId, Code, ContentData, ErrorCategory, Mode, ProjectId, SessionId, TurnStatus,
+    ApprovalState, ClientId, ContentData, ErrorCategory, Mode, ProjectId, SessionId, TurnStatus,
 };
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
@@ -63,7 +63,7 @@ struct Turn<'t> {
 enum Ended {
     Idle,
     Stopped,
-    Trouble(Code),
+    Trouble,
 }
 
 impl Turn<'_> {
@@ -105,7 +105,7 @@ impl Turn<'_> {
             cursor = self.show_updates(&mut show, cursor).await?;
             let state = engine.wake(session).await?;
             if state.is_idle() {
-                cursor = self.show_updates(&mut show, cursor).await?;
+                self.show_updates(&mut show, cursor).await?;
                 break Ended::Idle;
             }
             tokio::select! {
@@ -123,12 +123,12 @@ impl Turn<'_> {
                 }
                 changed = position.changed() => changed?,
                 trouble = live.recv() => match trouble {
-                    Ok(Live::Trouble { session: other, code, message }) if other == session => {
+                    Ok(Live::Trouble { session: other, message, .. }) if other == session => {
                         self.console.styled(Style::Warning, &message);
-                        break Ended::Trouble(code);
+                        break Ended::Trouble;
                     }
                     Ok(_) | Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => break Ended::Trouble(Code::ShuttingDown),
+                    Err(RecvError::Closed) => break Ended::Trouble,
                 },
             }
         };
@@ -248,7 +248,7 @@ impl Turn<'_> {
         let turn = turns.last();
         let exit = match ended {
             Ended::Stopped => Exit::Stopped,
-            Ended::Trouble(_) => Exit::Failed,
+            Ended::Trouble => Exit::Failed,
             Ended::Idle => self.exit_of(session, turn, asker).await?,
         };
         if self.args.output != OutputForm::Text {

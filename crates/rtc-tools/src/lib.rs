@@ -11,6 +11,10 @@ mod ls;
 mod read;
 mod write;
 
+use std::sync::Arc;
+
+use rtc_tool::{ToolHandle, handle};
+
 pub use ask_user::{AskUser, AskUserArgs, Choice, MAX_ANSWER_CHARS, Question};
 pub use edit::{Edit, EditArgs, Edited};
 pub use find::{Find, FindArgs};
@@ -21,3 +25,16 @@ pub use write::{Mode as WriteMode, Write, WriteArgs, Written};
 
 #[cfg(test)]
 mod testing;
+
+/// All of them, in the order in which a model sees them.
+pub fn tools() -> Vec<Arc<dyn ToolHandle>> {
+    vec![
+        handle(Ls),
+        handle(Read),
+        handle(Write),
+        handle(Edit),
+        handle(Grep),
+        handle(Find),
+        handle(AskUser),
+    ]
+}

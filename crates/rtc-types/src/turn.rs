@@ -67,12 +67,16 @@ impl TurnStatus {
 
     /// Whether a turn in this state may go to `next`.
     pub const fn may_become(self, next: Self) -> bool {
-        match (self, next) {
-            (Self::Pending, Self::Running | Self::Merged | Self::Failed | Self::Cancelled) => true,
-            (Self::Running, Self::Interrupted | Self::Completed | Self::Failed | Self::Cancelled) => true,
-            (Self::Interrupted, Self::Running | Self::Cancelled | Self::Failed) => true,
-            _ => false,
-        }
+        matches!(
+            (self, next),
+            (
+                Self::Pending,
+                Self::Running | Self::Merged | Self::Failed | Self::Cancelled
+            ) | (
+                Self::Running,
+                Self::Interrupted | Self::Completed | Self::Failed | Self::Cancelled
+            ) | (Self::Interrupted, Self::Running | Self::Cancelled | Self::Failed)
+        )
     }
 }
 

@@ -81,8 +81,8 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         &[
             r"(?:delete|remove|drop|erase)(?: all| every| any)?(?: of)?(?: the)? lines? (?:containing|with|that (?:contains?|mentions?|has|have)|which contains?|matching|mentioning) {text} (?:from|in|of|under) {place}",
             r"(?:from|in) {place},? (?:delete|remove|drop|erase)(?: all| every| any)?(?: the)? lines? (?:containing|with|that contains?|matching|mentioning) {text}",
-            r"(?:删除|删掉|去掉|移除){place}(?:中|里|里面|内)的?(?:所有|全部)?(?:包含|含有|带有|有){text}的(?:所有|全部)?行",
-            r"(?:从|把|将|在){place}(?:中|里|里面|内)的?(?:删除|删掉|去掉|移除)?(?:所有|全部)?(?:包含|含有|带有|有){text}的(?:所有|全部)?行(?:都|全部)?(?:删除|删掉|去掉|移除)?",
+            r"(?:删除|删掉|去掉|移除){place}(?:中|里|里面|内部)的?(?:所有|全部)?(?:包含|含有|带有|有){text}的(?:所有|全部)?行",
+            r"(?:从|把|将|在){place}(?:中|里|里面|内部)的?(?:删除|删掉|去掉|移除)?(?:所有|全部)?(?:包含|含有|带有|有){text}的(?:所有|全部)?行(?:都|全部)?(?:删除|删掉|去掉|移除)?",
         ],
     ),
     (
@@ -102,7 +102,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:delete|remove|rm|erase) [^\s,]+\.\w+",
             r"(?:create|make|mkdir)(?: a| the)?(?: new)? (?:folder|directory)(?: .+)?",
             r"(?:删除|删掉|移动|复制|重命名)(?:文件|目录|文件夹).*",
-            r"(?:删除|删掉)\S+\.\w+",
+            r"(?:删除|删掉)\S+\.[A-Za-z0-9_]+",
             r"(?:创建|新建)(?:一个)?(?:目录|文件夹).*",
         ],
     ),
@@ -131,9 +131,9 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         Meaning::DeleteText,
         &[
             r"(?:delete|remove|erase|strip|cut|drop)(?: all| every| each| any)?(?: of)?(?: the)?(?: occurrences?| instances?| words?| text| string)?(?: of)?(?: the)?(?: words?| text| string)? {text}(?: (?:from|in|under|across) {place}| (?P<everywhere>everywhere))",
-            r"(?:从|在){place}(?:中|里|里面|内)?(?:删除|删掉|去掉|移除)(?:所有|全部)?的?{text}",
-            r"(?:把|将){place}(?:中|里|里面|内)的?(?:所有|全部)?的?{text}(?:都|全部|全)?(?:删除|删掉|去掉|移除)(?:掉)?",
-            r"(?:删除|删掉|去掉|移除){place}(?:中|里|里面|内)的?(?:所有|全部)?的?{text}",
+            r"(?:从|在){place}(?:中|里|里面|内部)?(?:删除|删掉|去掉|移除)(?:所有|全部)?的?{text}",
+            r"(?:把|将){place}(?:中|里|里面|内部)的?(?:所有|全部)?的?{text}(?:都|全部|全)?(?:删除|删掉|去掉|移除)(?:掉)?",
+            r"(?:删除|删掉|去掉|移除){place}(?:中|里|里面|内部)的?(?:所有|全部)?的?{text}",
         ],
     ),
     (
@@ -144,10 +144,10 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:replace|change|rename)(?: all| every| the)* {from} (?:in|under|inside|within|across) {place} (?:by|with|to|into) {to}",
             r"s/(?P<from>[^/\s]+)/(?P<to>[^/\s]+)/g?(?: (?:in|on) {place}| (?P<everywhere>everywhere))?",
             r"use {to} instead of {from}(?: (?:in|under|across) {place}| (?P<everywhere>everywhere))?",
-            r"(?:在|把|将){place}(?:中|里|里面|内|下)(?:的)?[，,]?(?:把|将)?(?:所有|全部)?的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
+            r"(?:在|把|将){place}(?:中|里|里面|内部|下)(?:的)?[，,]?(?:把|将)?(?:所有|全部)?的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
             r"(?:(?:把|将)(?:所有|全部)?|所有|全部)的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
-            r"用{to}(?:来)?(?:替换|代替|取代)(?:掉)?(?:{place}(?:中|里|里面|内)的?)?(?:所有|全部)?的?{from}",
-            r"替换{place}(?:中|里|里面|内)的?(?:所有|全部)?的?{from}(?:成|为){to}",
+            r"用{to}(?:来)?(?:替换|代替|取代)(?:掉)?(?:{place}(?:中|里|里面|内部)的?)?(?:所有|全部)?的?{from}",
+            r"替换{place}(?:中|里|里面|内部)的?(?:所有|全部)?的?{from}(?:成|为){to}",
             r"(?:替换|改|换)(?:所有|全部)?的?{from}(?:成|为){to}",
             r"(?:替换|改|换)(?:成|为){to}",
         ],
@@ -172,7 +172,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:create|make|write|generate)(?: a| an| the)?(?: new)? {path},? (?:with|containing|that (?:says|contains)|saying)(?: the)?(?: following)?(?: contents?| text| lines?| words?)?:? ?{content}",
             r"(?:create|make|write)(?: a| the)?(?: new)?(?: file)? {path}: ?{content}",
             r"(?:create|make|touch|generate) {path}",
-            r"(?:创建|新建|建立|生成)(?:一个)?(?:新)?的?(?:空)?(?:的)?(?:文件)?(?:叫做?|名为)?(?:的)?{path}(?:的)?(?:文件)?[，,]?(?:里面|其)?(?:内容)?(?:为|是|写入|写上|写|包含)[:：]?{content}",
+            r"(?:创建|新建|建立|生成)(?:一个)?(?:新)?的?(?:空)?(?:的)?(?:文件)?(?:叫做?|名为)?(?:的)?{path}(?:的)?(?:文件)?[，,]?(?:并且?)?(?:在)?(?:里面|其)?(?:内容)?(?:为|是|写入|写上|写|包含)[:：]?{content}",
             r"(?:创建|新建|建立|生成)(?:一个)?(?:内容为|内容是|包含){content}的(?:新)?(?:文件)?{path}(?:文件)?",
             r"(?:创建|新建|建立|生成)(?:一个)?(?:新)?的?(?:空)?(?:的)?(?:文件)?(?:叫做?|名为)?(?:的)?{path}(?:的)?(?:文件)?",
         ],
@@ -200,6 +200,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         &[
             r"(?:how many|count)(?: of)?(?: all)?(?: the)? {place}(?: (?:are|is) (?:there|here)| do (?:we|i) have| exist)?",
             r"how many(?P<files> files?)(?: are there| are)? (?:in|under) {place}",
+            r"{place}(?:里|中|下|里面)?(?:一共|总共)?有(?:多少|几)个(?P<files>文件)",
             r"(?:一共|总共)?有?(?:多少|几)个{place}",
             r"{place}(?:一共|总共)?有(?:多少|几)个",
             r"(?:统计|数一下|数){place}的?(?:数量|个数|数目)",
@@ -211,11 +212,11 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:how (?:often|many times)|count how (?:often|many times)) (?:does |do |is |are )?(?:the )?(?:word |text |string )?{text}(?: (?:occurs?|appears?|used|mentioned|found|comes? up))?(?: (?:in|under|across) {place}| (?P<everywhere>everywhere))?",
             r"(?:count|how many)(?: all| every)?(?: the)?(?: number of)?(?: occurrences?| instances?| matches| uses| times| lines)?(?: of| for| with| containing)?(?: the)?(?: word| text| string)? {text}(?: (?:are there|occurs?|appears?))?(?: (?:in|under|across) {place}| (?P<everywhere>everywhere))?",
             r"(?:in|under|across) {place},? (?:count|how often does)(?: all)?(?: the)?(?: occurrences| matches)?(?: of| for)? {text}(?: occur| appear)?",
-            r"(?:统计|数一下|数|计算)(?:一下)?{text}在{place}(?:中|里|里面|内)(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
-            r"(?:统计|数一下|数|计算|看看)(?:一下)?在?{place}(?:中|里|里面|内)的?{text}(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
+            r"(?:统计|数一下|数|计算)(?:一下)?{text}在{place}(?:中|里|里面|内部)(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
+            r"(?:统计|数一下|数|计算|看看)(?:一下)?在?{place}(?:中|里|里面|内部)的?{text}(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
             r"(?:统计|数一下|数|计算)(?:一下)?{text}(?:一共|总共)?(?:出现)?(?:了)?的?(?:多少次|几次|次数|数量|个数)",
-            r"在?{place}(?:中|里|里面|内)的?{text}(?:一共|总共)?出现(?:了)?(?:多少|几)次",
-            r"{text}在{place}(?:中|里|里面|内)(?:一共|总共)?出现(?:了)?(?:多少|几)次",
+            r"在?{place}(?:中|里|里面|内部)的?{text}(?:一共|总共)?出现(?:了)?(?:多少|几)次",
+            r"{text}在{place}(?:中|里|里面|内部)(?:一共|总共)?出现(?:了)?(?:多少|几)次",
             r"{text}(?:一共|总共)?出现(?:了)?(?:多少|几)次",
         ],
     ),
@@ -245,8 +246,8 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:find|list|show|get)(?: me)?(?: all| every)?(?: of)?(?: the)? {text} (?:comments?|markers?|notes)(?: (?:in|under) {place})?",
             r"where (?:is|are|do (?:we|i) use|does)(?: the)?(?: words?| text)? {text} (?:used|defined|mentioned|occur|appear)(?: in {place})?",
             r"(?:does|is) {text} (?:occur|appear|used|mentioned)(?: anywhere)?(?: in {place})?",
-            r"(?:在|从){place}(?:中|里|里面|内|下)?[，,]?(?:搜索|搜一下|搜|查找|查一下|找一下|找出|找)(?:所有|全部)?的?(?:(?P<regex>正则(?:表达式)?))?(?:包含|含有)?{text}(?:的(?:行|地方))?",
-            r"(?:搜索|搜一下|搜|查找|查一下|找出|找|列出|显示){place}(?:中|里|里面|内)的?(?:所有|全部)?的?(?:包含|含有)?{text}(?:的(?:所有|全部)?(?:行|地方))?",
+            r"(?:在|从){place}(?:中|里|里面|内部|下)?[，,]?(?:搜索|搜一下|搜|查找|查一下|找一下|找出|找)(?:所有|全部)?的?(?:(?P<regex>正则(?:表达式)?))?(?:包含|含有)?{text}(?:的(?:行|地方))?",
+            r"(?:搜索|搜一下|搜|查找|查一下|找出|找){place}(?:中|里|里面|内部)的?(?:所有|全部)?的?(?:包含|含有)?{text}(?:的(?:所有|全部)?(?:行|地方))?",
             r"(?:搜索|搜一下|搜|查找|查一下|找出|找)(?:一下)?(?:所有|全部)?的?(?:包含|含有){text}的(?:所有|全部)?(?:行|地方)",
             r"(?:搜索|搜一下|搜)(?:一下)?(?:(?P<regex>正则(?:表达式)?))?{text}",
             r"{text}在(?:哪里|哪儿|什么地方)(?:被)?(?:用到|使用|定义|出现)(?:了|过)?",
@@ -279,7 +280,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     (
         Meaning::FindNamed,
         &[
-            r"(?:在{place}(?:中|里|里面|内|下)?)?(?:查找|找出|找到|找一下|寻找|搜索|找)(?:一下)?(?:所有|全部)?的?(?:名为|名叫|叫做?|名字(?:是|叫|为)|文件名(?:为|是))(?:的)?{path}(?:的)?(?:文件)?",
+            r"(?:在{place}(?:中|里|里面|内部|下)?)?(?:查找|找出|找到|找一下|寻找|搜索|找)(?:一下)?(?:所有|全部)?的?(?:名为|名叫|叫做?|名字(?:是|叫|为)|文件名(?:为|是))(?:的)?{path}(?:的)?(?:文件)?",
             r"(?:查找|找出|找到|找一下|寻找|找)(?:一下)?文件{path}",
             r"(?:文件)?{path}(?:文件)?在(?:哪里|哪儿|哪|什么地方)",
         ],
@@ -298,6 +299,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         &[
             r"(?:find|locate|look for|search for|list|show)(?: me)?(?: all| every| any)?(?: of)?(?: the)? (?:files?|folders?) (?:named|called|with (?:the )?name|matching|whose name is|like) {path}(?: (?:in|under|inside|below) {place})?",
             r"(?:find|locate)(?: the)? (?:file|folder|directory) {path}(?: (?:in|under|inside|below) {place})?",
+            r"(?:查找|找出|找到|找一下|寻找|找)(?:一下)?{path}文件",
             r"(?:find|locate)(?: all| me)?(?: the)? {path} files?(?: (?:in|under) {place})?",
             r"where (?:is|are)(?: the)?(?: file| folder)? {path}(?: located| stored)?",
         ],
@@ -320,7 +322,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         &[
             r"(?:(?:show|tell) me )?(?:what is|what's|whats|what are) (?:there )?(?:in|inside|under|in the) {place}",
             r"what does {place} (?:say|contain|look like)",
-            r"{place}(?:下|里|中|里面|下面)?(?:都)?(?:有|写了|是)(?:什么|哪些)(?:文件|东西|内容)?",
+            r"(?:看看|看一下|查看|告诉我)?{place}(?:下|里|中|里面|下面)?(?:都)?(?:有|写了|是)(?:什么|哪些)(?:文件|东西|内容)?",
         ],
     ),
     (
@@ -353,7 +355,9 @@ fn expand(phrase: &str) -> String {
     // A word of a text is Chinese or it is not: a mixed one would swallow words that belong to the sentence. Names may
     // be mixed.
     let word = format!(r"{QUOTE_CLASS}|[^\s,，。；;、\p{{Han}}]+?|\p{{Han}}{{1,8}}?");
-    let path = format!(r"{QUOTE_CLASS}|[^\s,，。；;、]+?");
+    let path = format!(
+        r"{QUOTE_CLASS}|[^\s,，。；;、\p{{Han}}]+?|[^\s,，。；;、]+?\.[A-Za-z0-9_]{{1,12}}|\p{{Han}}{{1,8}}?"
+    );
     let mut text = phrase.to_owned();
     for (name, word) in [
         ("text", &word),
@@ -397,7 +401,7 @@ pub(super) static VERB: LazyLock<Regex> = LazyLock::new(|| {
 /// A part of a clause that only tells where; the comma behind it does not end the clause.
 pub(super) static ONLY_WHERE: LazyLock<Regex> = LazyLock::new(|| {
     pattern_anywhere(
-        r"^\s*(?:(?:in|within|across|throughout|under|at|to|from) [^,]+|(?:在|从)[^，,]+?(?:中|里|里面|内|下|目录|文件夹))\s*$",
+        r"^\s*(?:(?:in|within|across|throughout|under|at|to|from) [^,]+|(?:在|从)[^，,]+?(?:中|里|里面|内部|下|目录|文件夹))\s*$",
     )
 });
 

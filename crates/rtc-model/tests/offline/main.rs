@@ -4,7 +4,6 @@ mod conversations;
 mod drive;
 mod folder;
 mod phrasings;
-mod probe;
 mod streaming;
 mod table;
 mod unseen;

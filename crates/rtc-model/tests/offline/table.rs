@@ -66,6 +66,10 @@ fn what_is_not_understood_changes_nothing_and_is_answered_honestly() {
         "replace colour by color everywhere, but not in the guide",
         "if colour occurs in README.md replace it by color",
         "explain src/main.rs to me",
+        "delete everything",
+        "delete the contents of README.md",
+        "replace a by b by c",
+        "write a test for src/main.rs",
         "asdf",
         "!!!",
         "",
@@ -73,6 +77,9 @@ fn what_is_not_understood_changes_nothing_and_is_answered_honestly() {
         "写一首诗",
         "不要把 colour 替换成 color",
         "修复这个程序",
+        "删除 todo.txt 的内容",
+        "请不要修改任何文件",
+        "如果有 colour 就改成 color",
     ];
     for request in requests {
         let mut conversation = Conversation::new(Folder::new(FILES));
@@ -109,6 +116,33 @@ fn a_change_is_not_begun_while_a_part_of_the_request_is_unclear() {
         answer.ends_with("I did not understand “make it prettier”."),
         "{answer}"
     );
+}
+
+#[test]
+fn every_example_of_the_help_is_understood() {
+    for help in ["help", "帮助"] {
+        let help = Conversation::new(Folder::new(FILES)).ask(help);
+        let mut examples = 0;
+        for line in help.lines().filter_map(|line| line.strip_prefix("- ")) {
+            let line = line
+                .split(" (or in ")
+                .next()
+                .unwrap_or(line)
+                .split("（也")
+                .next()
+                .unwrap_or(line);
+            let line = line
+                .trim_start_matches("several steps: ")
+                .trim_start_matches("多个步骤：");
+            for example in line.split(", or: ").flat_map(|part| part.split("，或：")) {
+                let mut conversation = Conversation::new(Folder::new(FILES));
+                let answer = conversation.ask(example);
+                assert!(!conversation.calls.is_empty(), "{example}: {answer}");
+                examples += 1;
+            }
+        }
+        assert!(examples >= 14, "{examples}");
+    }
 }
 
 #[test]
