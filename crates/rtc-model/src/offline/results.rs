@@ -69,20 +69,28 @@ pub(super) fn paths(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a tool says in brackets after a list, if it says something.
+/// What a tool says in brackets after a list, one note a line, if it says something.
 pub(super) fn note(text: &str) -> Option<String> {
-    let last = text.lines().rev().find(|line| !line.trim().is_empty())?.trim();
-    (last.starts_with('[') && last.ends_with(']')).then(|| last.to_owned())
+    let lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let mut notes: Vec<&str> = lines
+        .take_while(|line| line.starts_with('[') && line.ends_with(']'))
+        .collect();
+    notes.reverse();
+    (!notes.is_empty()).then(|| notes.join("\n"))
 }
 
-/// The entries of a folder.
+/// The entries of a folder; none if the tool says in words that it is empty.
 pub(super) fn entries(text: &str) -> Vec<String> {
-    let note = note(text);
-    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
-    lines
-        .filter(|line| Some(*line) != note.as_deref())
-        .map(str::to_owned)
-        .collect()
+    let notes = note(text).map_or(0, |notes| notes.lines().count());
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    match &lines[..lines.len().saturating_sub(notes)] {
+        [only] if only.starts_with("The folder `") && only.ends_with("is empty") => Vec::new(),
+        entries => entries.iter().map(|entry| (*entry).to_owned()).collect(),
+    }
 }
 
 /// The lines that a search found.
@@ -137,7 +145,12 @@ mod tests {
             ["/a b.txt", "/c/d"]
         );
         assert_eq!(entries("a\nb/\nc -> d\n[3 of 9]"), ["a", "b/", "c -> d"]);
-        assert_eq!(note("a\n[3 of 9]\n").as_deref(), Some("[3 of 9]"));
+        assert_eq!(entries("The folder `/d` is empty"), Vec::<String>::new());
+        assert_eq!(entries(""), Vec::<String>::new());
+        assert_eq!(
+            note("a\n[3 of 9]\n[one more]\n").as_deref(),
+            Some("[3 of 9]\n[one more]")
+        );
         let one = matches("/a:b.rs:12:let x: u8 = 1;\n--\nnonsense");
         assert_eq!(
             one,

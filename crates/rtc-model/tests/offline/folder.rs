@@ -100,7 +100,7 @@ impl Folder {
         self.known.insert(path.to_owned(), content.clone());
         let lines: Vec<&str> = content.lines().collect();
         if lines.is_empty() {
-            return Ok("[the file is empty]".to_owned());
+            return Ok("The file is empty".to_owned());
         }
         let offset = arguments.get("offset").and_then(Value::as_i64).unwrap_or(1);
         let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(2_000);
@@ -116,8 +116,7 @@ impl Folder {
             .collect();
         if last < lines.len() {
             text.push(format!(
-                "[lines {} to {last} of {}; read on with offset {}]",
-                first + 1,
+                "[the file has {} lines; go on with offset={}]",
                 lines.len(),
                 last + 1
             ));
@@ -127,10 +126,12 @@ impl Folder {
 
     fn fresh(&self, path: &str) -> Result<(), String> {
         match (self.files.get(path), self.known.get(path)) {
-            (Some(_), None) => Err(format!("not read yet: read {path} first")),
-            (Some(now), Some(known)) if now != known => {
-                Err(format!("{path} has changed since: read it again"))
-            }
+            (Some(_), None) => Err(format!(
+                "`{path}` has not been read yet in this session; read it first"
+            )),
+            (Some(now), Some(known)) if now != known => Err(format!(
+                "`{path}` has changed since this session read it; read it again"
+            )),
             _ => Ok(()),
         }
     }

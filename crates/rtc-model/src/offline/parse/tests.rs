@@ -1,3 +1,5 @@
+use super::super::place::Place;
+use super::super::plan::Window;
 use super::*;
 
 fn steps(message: &str) -> Vec<Step> {

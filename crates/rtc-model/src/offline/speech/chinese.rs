@@ -130,9 +130,13 @@ pub(super) fn report(report: &Report) -> String {
             pattern,
             folder,
             paths,
-            ..
+            note,
         } if paths.is_empty() => {
-            format!("没有找到{}。", files(pattern, folder.as_deref()))
+            format!(
+                "没有找到{}。{}",
+                files(pattern, folder.as_deref()),
+                noted(note.as_deref())
+            )
         }
         Report::Found {
             pattern,

@@ -130,8 +130,8 @@ pub(super) fn report(report: &Report) -> String {
             format!("I read {path}, {}:{}{notes}", many(lines.len(), "line"), excerpt(lines, rest))
         }
         Report::OnlyRead { read, of } => format!("I read only the first {read} of {of} files."),
-        Report::Found { pattern, folder, paths, .. } if paths.is_empty() => {
-            format!("There is no file{}.", called(pattern, folder.as_deref()))
+        Report::Found { pattern, folder, paths, note } if paths.is_empty() => {
+            format!("There is no file{}.{}", called(pattern, folder.as_deref()), noted(note.as_deref()))
         }
         Report::Found { pattern, folder, paths, note } => format!(
             "I found {}{}:{}{}",
@@ -196,7 +196,7 @@ pub(super) fn report(report: &Report) -> String {
             text.push_str(&list(changed, |(path, count)| format!("{path}: {count}"), more));
             text.push_str(&failures(failed));
             if *rest {
-                text.push_str("\nThere are more files with it; say “continue” after this, or ask again.");
+                text.push_str("\nThere are more files with it; ask again to go on.");
             }
             text
         }
