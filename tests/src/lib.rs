@@ -1,6 +1,9 @@
 //! What whole-system tests share: the binary, a copy of the sample project, a data folder, a run and its judge.
 
-#![allow(clippy::disallowed_methods, reason = "tests start processes and look at files from outside")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start processes and look at files from outside"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,21 +17,34 @@ pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
         let status = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "rtc-server", "--bin", "rtc-headless"])
+            .args([
+                "build",
+                "--quiet",
+                "--package",
+                "rtc-server",
+                "--bin",
+                "rtc-headless",
+            ])
             .current_dir(repository())
             .stdin(Stdio::null())
             .status()
             .expect("cargo starts");
         assert!(status.success(), "rtc-headless does not build");
         let test = std::env::current_exe().expect("a test has a path");
-        let profile = test.ancestors().nth(2).expect("a test lies in target/PROFILE/deps");
+        let profile = test
+            .ancestors()
+            .nth(2)
+            .expect("a test lies in target/PROFILE/deps");
         profile.join("rtc-headless")
     })
 }
 
 /// The top of the repository.
 pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is a folder of the repository").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the package is a folder of the repository")
+        .to_owned()
 }
 
 /// A throw-away project and data folder.
@@ -46,7 +62,9 @@ impl Workplace {
 
     /// With an empty project.
     pub fn empty() -> Self {
-        let place = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        let place = Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        };
         std::fs::create_dir_all(place.root()).expect("a folder for the project");
         place
     }
@@ -77,8 +95,12 @@ impl Workplace {
     /// The same under strace, which kills the process at the `nth` entry of a system call.
     pub fn killed_at(&self, call: &str, nth: usize, args: &[&str]) -> Command {
         let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={call}"));
-        command.arg("-e").arg(format!("inject={call}:signal=KILL:when={nth}"));
+        command
+            .args(["-f", "-qq", "-o", "/dev/null", "-e"])
+            .arg(format!("trace={call}"));
+        command
+            .arg("-e")
+            .arg(format!("inject={call}:signal=KILL:when={nth}"));
         command.arg(binary()).args(args).arg("--data").arg(self.data());
         clean(&mut command);
         command
@@ -87,14 +109,22 @@ impl Workplace {
     /// Runs `rtc-headless run REQUEST --root ROOT ARGS` to its end.
     pub fn run(&self, request: &str, args: &[&str]) -> Output {
         let root = self.root();
-        let mut all = vec!["run", request, "--root", root.to_str().expect("a temporary path is Unicode")];
+        let mut all = vec![
+            "run",
+            request,
+            "--root",
+            root.to_str().expect("a temporary path is Unicode"),
+        ];
         all.extend_from_slice(args);
         self.command(&all).output().expect("rtc-headless starts")
     }
 
     /// `sessions list --output json`.
     pub fn sessions(&self) -> Vec<Value> {
-        let output = self.command(&["sessions", "list", "--output", "json"]).output().expect("it starts");
+        let output = self
+            .command(&["sessions", "list", "--output", "json"])
+            .output()
+            .expect("it starts");
         assert!(output.status.success(), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("a list of sessions")
     }
@@ -102,8 +132,15 @@ impl Workplace {
     /// `sessions show ID --output json` of the session that changed last.
     pub fn last_session(&self) -> Value {
         let sessions = self.sessions();
-        let id = sessions.first().and_then(|session| session["id"].as_str()).expect("a session").to_owned();
-        let output = self.command(&["sessions", "show", &id, "--output", "json"]).output().expect("it starts");
+        let id = sessions
+            .first()
+            .and_then(|session| session["id"].as_str())
+            .expect("a session")
+            .to_owned();
+        let output = self
+            .command(&["sessions", "show", &id, "--output", "json"])
+            .output()
+            .expect("it starts");
         assert!(output.status.success(), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("a session")
     }
@@ -117,7 +154,14 @@ impl Workplace {
 }
 
 fn clean(command: &mut Command) {
-    for name in ["RTC_DATA", "RTC_MODEL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NO_COLOR", "RUST_LOG"] {
+    for name in [
+        "RTC_DATA",
+        "RTC_MODEL",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "NO_COLOR",
+        "RUST_LOG",
+    ] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null());
@@ -143,10 +187,17 @@ fn copy(from: &Path, to: &Path) {
 fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
     for entry in std::fs::read_dir(folder).expect("the project can be read") {
         let path = entry.expect("an entry").path();
-        let name = path.strip_prefix(root).expect("beneath the root").to_string_lossy().into_owned();
+        let name = path
+            .strip_prefix(root)
+            .expect("beneath the root")
+            .to_string_lossy()
+            .into_owned();
         if path.is_symlink() {
             let target = std::fs::read_link(&path).expect("a link");
-            files.insert(format!("{name} -> "), target.to_string_lossy().into_owned().into_bytes());
+            files.insert(
+                format!("{name} -> "),
+                target.to_string_lossy().into_owned().into_bytes(),
+            );
         } else if path.is_dir() {
             collect(root, &path, files);
         } else {
@@ -167,19 +218,33 @@ pub fn assert_whole(shown: &Value) {
     let content = |message: &Value| -> Value {
         serde_json::from_str(message["content"].as_str().expect("content is text")).expect("content is JSON")
     };
-    let of = |kind: &str| messages.iter().filter(|message| content(message)["type"] == kind).collect::<Vec<_>>();
+    let of = |kind: &str| {
+        messages
+            .iter()
+            .filter(|message| content(message)["type"] == kind)
+            .collect::<Vec<_>>()
+    };
     let (inputs, outputs) = (of("toolcall_input"), of("toolcall_output"));
     for input in &inputs {
-        let results = outputs.iter().filter(|output| output["parent_message_id"] == input["id"]).count();
+        let results = outputs
+            .iter()
+            .filter(|output| output["parent_message_id"] == input["id"])
+            .count();
         assert_eq!(results, 1, "results of {input}");
     }
     assert_eq!(inputs.len(), outputs.len(), "no result without its call");
     for turn in shown["turns"].as_array().expect("turns") {
         let status = turn["status"].as_str().expect("a status");
-        assert!(!["pending", "running", "interrupted"].contains(&status), "an open turn: {turn}");
+        assert!(
+            !["pending", "running", "interrupted"].contains(&status),
+            "an open turn: {turn}"
+        );
     }
     for rtc in shown["rtcs"].as_array().expect("rtcs") {
         let status = rtc["status"].as_str().expect("a status");
-        assert!(["completed", "failed", "timeout", "rejected"].contains(&status), "an open call: {rtc}");
+        assert!(
+            ["completed", "failed", "timeout", "rejected"].contains(&status),
+            "an open call: {rtc}"
+        );
     }
 }

@@ -1,25 +1,30 @@
 //! Progress of a run, for people.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use rtc_types::{
-    ContentData, Message, MessageId, MessageRole, RtcStatus, StreamingStatus, ToolCall, Update, UpdateEntity,
+    ContentData, Message, MessageId, MessageRole, Rtc, RtcStatus, StreamingStatus, ToolCall, Update,
+    UpdateEntity,
 };
 use serde_json::Value;
 
 use crate::console::{Console, Style};
 
 /// How many lines of a result are shown.
-const LINES: usize = 14;
+const LINES: usize = 10;
+/// How many lines of a result with a diff are shown.
+const DIFF_LINES: usize = 24;
 /// How many lines of a diff or of code are shown where the user decides on it.
 pub(crate) const PREVIEW_LINES: usize = 200;
 /// How much of a line is shown, in characters.
 const WIDTH: usize = 160;
 
-/// Shows each message once, when it is whole.
+/// Shows each message once, when it is whole, and each call together with its result.
 #[derive(Default)]
 pub(crate) struct Show {
     shown: HashSet<MessageId>,
+    /// Calls without a result, by the message that made them; whether their line is on the screen.
+    open: HashMap<MessageId, (ToolCall, bool)>,
 }
 
 impl Show {
@@ -27,31 +32,59 @@ impl Show {
     pub(crate) fn update(&mut self, console: &Console, update: &Update, quiet: bool) -> Vec<String> {
         let mut answers = Vec::new();
         for (item, data) in update.items.iter().zip(&update.data_list) {
-            if item.entity != UpdateEntity::Message {
-                continue;
-            }
-            let Ok(message) = serde_json::from_value::<Message>(data.clone()) else {
-                continue;
-            };
-            let whole = message.streaming_status == StreamingStatus::Completed;
-            if message.role == MessageRole::User || !whole || !self.shown.insert(message.id) {
-                continue;
-            }
-            match message.content.parse() {
-                Some(ContentData::Markdown(text)) => answers.push(text),
-                _ if quiet => {}
-                Some(ContentData::ToolcallInput(call)) => header(console, &call),
-                Some(ContentData::ToolcallOutput(call)) => result(console, &call),
-                Some(ContentData::Thinking(text)) if !text.is_empty() => {
-                    lines(console, &text, LINES, Style::Faint)
+            match item.entity {
+                UpdateEntity::Message => {
+                    if let Ok(message) = serde_json::from_value(data.clone()) {
+                        answers.extend(self.message(console, message, quiet));
+                    }
                 }
-                Some(ContentData::Error(error)) => {
-                    console.styled(Style::Warning, &format!("{}: {}", error.title, error.message));
-                }
+                UpdateEntity::Rtc if !quiet => self.running(console, data),
                 _ => {}
             }
         }
         answers
+    }
+
+    fn message(&mut self, console: &Console, message: Message, quiet: bool) -> Option<String> {
+        let whole = message.streaming_status == StreamingStatus::Completed;
+        if message.role == MessageRole::User || !whole || !self.shown.insert(message.id) {
+            return None;
+        }
+        match message.content.parse()? {
+            ContentData::Markdown(text) => return Some(text),
+            _ if quiet => {}
+            ContentData::ToolcallInput(call) => {
+                self.open.insert(message.id, (call, false));
+            }
+            ContentData::ToolcallOutput(output) => {
+                let open = message
+                    .parent_message_id
+                    .and_then(|parent| self.open.remove(&parent));
+                if open.is_none_or(|(_, shown)| !shown) {
+                    header(console, &output);
+                }
+                result(console, &output);
+            }
+            ContentData::Thinking(text) => lines(console, &text, LINES, Style::Faint),
+            ContentData::Error(error) => {
+                console.styled(Style::Warning, &format!("{}: {}", error.title, error.message));
+            }
+            ContentData::Text(_) => {}
+        }
+        None
+    }
+
+    /// A call that takes a while has its line before its result.
+    fn running(&mut self, console: &Console, data: &Value) {
+        let Ok(rtc) = serde_json::from_value::<Rtc>(data.clone()) else {
+            return;
+        };
+        if rtc.status == RtcStatus::Executing
+            && let Some((call, shown)) = self.open.get_mut(&rtc.message_id)
+            && !std::mem::replace(shown, true)
+        {
+            header(console, call);
+        }
     }
 }
 
@@ -96,6 +129,8 @@ fn result(console: &Console, call: &ToolCall) {
 /// The first lines of a text, indented; a diff in its colours.
 pub(crate) fn lines(console: &Console, text: &str, most: usize, style: Style) {
     let diff = text.lines().any(|line| line.starts_with("@@ "));
+    // What is changed matters more than what is read.
+    let most = if diff { most.max(DIFF_LINES) } else { most };
     let count = text.lines().count();
     // One line more is shown rather than replaced by a line that says so.
     let shown = if count <= most + 1 { count } else { most };
