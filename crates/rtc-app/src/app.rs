@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use rtc_engine::{Command, Engine, Outcome, StoredRtc, TodoWrite, UserCommand};
 use rtc_executor::{Executor, Folder};
-use rtc_store::{SledOptions, SledStore};
+use rtc_model::ModelId;
+use rtc_store::{SledOptions, SledStore, Store};
 use rtc_tool::{Kind, Registry, ToolError, ToolHandle, handle};
 use rtc_types::{Code, DeviceId, Project, RtcId, SessionId, UserId};
 use serde_json::Value;
 
+use crate::data::Identity;
 use crate::host::AppHost;
 use crate::port::EnginePort;
 use crate::{Config, Error, SystemClock, data, models};
@@ -46,21 +48,31 @@ impl App {
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
                 data::make(&folder)?;
                 let store = SledStore::open(&folder.join("store"), &SledOptions::default())?;
-                let scratch = folder.join("scratch");
-                data::make(&scratch)?;
-                Ok((store, data::identity(&folder)?, scratch))
+                Ok((store, data::identity(&folder)?))
             })
         };
-        let (store, identity, scratch) = opening.await.map_err(|error| Error::Data {
+        let (store, identity) = opening.await.map_err(|error| Error::Data {
             path: folder.clone(),
             reason: error.to_string(),
         })??;
+        Self::assemble(Arc::new(store), identity, &folder, config, model).await
+    }
+
+    /// Puts everything together over an open store.
+    async fn assemble(
+        store: Arc<dyn Store>,
+        identity: Identity,
+        folder: &Path,
+        config: Config,
+        model: ModelId,
+    ) -> Result<Self, Error> {
+        let (scratch, pre_images) = (folder.join("scratch"), folder.join("pre-images"));
+        data::make(&scratch)?;
         let port = EnginePort::default();
         let mut tools = Registry::default();
         for tool in rtc_tools::tools() {
             tools.register(tool);
         }
-        let pre_images = folder.join("pre-images");
         let executor = Executor::new(
             Arc::new(port.clone()),
             tools.clone(),
@@ -75,7 +87,7 @@ impl App {
             engine: port.0.clone(),
             executor: executor.clone(),
         });
-        let engine = Engine::open(Arc::new(store), identity.user_id, clock, host).await?;
+        let engine = Engine::open(store, identity.user_id, clock, host).await?;
         // Set once, here: nothing before this line could have asked for it.
         let _ = port.0.set(engine.clone());
         Ok(Self {
@@ -195,3 +207,6 @@ impl App {
         self.engine.shut_down();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,6 +56,11 @@ mod tests {
             Mode::Edit,
             Some("Use tabs."),
         );
-        insta::assert_snapshot!(text.split_once("could not do.").unwrap().1, @"");
+        insta::assert_snapshot!(text.split_once("could not do.").unwrap().1.trim(), @"
+        Today is 2026-05-04 (UTC). The mode is edit: files may be edited without asking, programs are asked for. The folder is called shop.
+
+        The project's own instructions, from AGENTS.md:
+        Use tabs.
+        ");
     }
 }

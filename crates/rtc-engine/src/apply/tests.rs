@@ -465,7 +465,7 @@ fn a_call_with_an_effect_is_marked_before_it_runs_and_one_without_costs_nothing(
 #[test]
 fn stop_says_of_each_call_whether_it_took_effect() {
     // Whether the call was claimed with a mark, how it ended in time, and what is then said of it.
-    let cases: [(Option<bool>, Option<Result<Value, ToolError>>, Changed); 6] = [
+    let cases = [
         (None, None, Changed::None),
         (Some(false), None, Changed::None),
         (Some(true), None, Changed::Unknown),

@@ -1,0 +1,162 @@
+//! A turn over a store that fails at each commit: whatever had been committed, after a restart the turn ends as if
+//! nothing had happened.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rtc_engine::{NewSession, Send};
+use rtc_store::{Fault, MemoryStore};
+use rtc_types::{ClientId, ContentData, Mode};
+use uuid::Uuid;
+
+use super::*;
+
+/// Far more than a turn on three small files takes.
+const BOUND: Duration = Duration::from_secs(60);
+const REQUEST: &str = "list the files, find *.txt, then replace `a` by `aa` everywhere";
+
+struct Place {
+    folder: tempfile::TempDir,
+    identity: Identity,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        data::make(&root).unwrap();
+        for (name, text) in [
+            ("one.txt", "a b a\n"),
+            ("two.txt", "x\r\na\r\n"),
+            ("none.md", "b\n"),
+        ] {
+            std::fs::write(root.join(name), text).unwrap();
+        }
+        let data = folder.path().join("data");
+        data::make(&data).unwrap();
+        let identity = data::identity(&data).unwrap();
+        Self { folder, identity }
+    }
+
+    async fn open(&self, store: Arc<MemoryStore>) -> App {
+        let data = self.folder.path().join("data");
+        let model = models::choose(&Config::default(), None).unwrap();
+        App::assemble(store, self.identity, &data, Config::default(), model)
+            .await
+            .unwrap()
+    }
+
+    fn files(&self) -> BTreeMap<String, String> {
+        std::fs::read_dir(self.folder.path().join("project"))
+            .unwrap()
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                (name, std::fs::read_to_string(path).unwrap())
+            })
+            .collect()
+    }
+}
+
+fn session() -> SessionId {
+    SessionId::new(Uuid::from_u128(7))
+}
+
+/// Sends the request (which is the same however often it is sent) and waits until the session is idle or the store
+/// is gone.
+async fn drive(place: &Place, app: &App) -> Result<(), String> {
+    let project = app
+        .open_project(&place.folder.path().join("project"))
+        .await
+        .map_err(|error| error.to_string())?;
+    let engine = app.engine();
+    let mut position = engine.position();
+    let mut live = engine.live();
+    let send = Send {
+        client_id: ClientId::new("message-1").unwrap(),
+        text: REQUEST.into(),
+        new_session: NewSession {
+            id: session(),
+            client_id: ClientId::new("session-1").unwrap(),
+            user: app.user(),
+            device: app.device(),
+            project: Some(project.id),
+            mode: Mode::Bypass,
+        },
+    };
+    engine.send(send).await.map_err(|error| error.to_string())?;
+    loop {
+        position.borrow_and_update();
+        if engine
+            .wake(session())
+            .await
+            .map_err(|error| error.to_string())?
+            .is_idle()
+        {
+            return Ok(());
+        }
+        tokio::select! {
+            changed = position.changed() => changed.map_err(|error| error.to_string())?,
+            trouble = live.recv() => if let Ok(rtc_engine::Live::Trouble { message, .. }) = trouble {
+                return Err(message);
+            },
+            // The executor offers a result again after a second; that is after the crash.
+            () = tokio::time::sleep(Duration::from_millis(300)) => return Err("the store is gone".into()),
+        }
+    }
+}
+
+/// The conversation without ids and times, text that broke off left out.
+async fn conversation(app: &App) -> Vec<String> {
+    let messages = app.engine().messages(session()).await.unwrap();
+    let whole = messages
+        .iter()
+        .filter(|message| message.entity.streaming_status == rtc_types::StreamingStatus::Completed);
+    whole
+        .map(|message| match message.entity.content.parse().unwrap() {
+            ContentData::ToolcallInput(call) => format!("call {} {} {}", call.id, call.tool_name, call.input),
+            ContentData::ToolcallOutput(call) => {
+                format!(
+                    "result {} {:?} {}",
+                    call.id,
+                    call.status,
+                    call.output.unwrap_or_default()
+                )
+            }
+            other => format!("{other:?}"),
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_whose_store_fails_at_any_commit_ends_as_if_nothing_had_happened() {
+    let reference = {
+        let place = Place::new();
+        let store = Arc::new(MemoryStore::new());
+        let app = place.open(store.clone()).await;
+        tokio::time::timeout(BOUND, drive(&place, &app))
+            .await
+            .unwrap()
+            .unwrap();
+        (store.commits(), place.files(), conversation(&app).await)
+    };
+    let (commits, files, said) = reference;
+    assert_eq!(files["one.txt"], "aa b aa\n");
+    assert!(commits > 15, "{commits}");
+    for nth in 1..=commits {
+        for fault in [Fault::BeforeApply, Fault::AfterApply] {
+            let place = Place::new();
+            let store = Arc::new(MemoryStore::new());
+            store.fail_commit(nth, fault);
+            let app = place.open(store.clone()).await;
+            let _ = tokio::time::timeout(BOUND, drive(&place, &app)).await.unwrap();
+            app.shut_down();
+            let after = Arc::new(store.crash(0));
+            let app = place.open(after).await;
+            let ended = tokio::time::timeout(BOUND, drive(&place, &app)).await.unwrap();
+            assert_eq!(ended, Ok(()), "commit {nth}, {fault:?}");
+            assert_eq!(place.files(), files, "commit {nth}, {fault:?}");
+            assert_eq!(conversation(&app).await, said, "commit {nth}, {fault:?}");
+        }
+    }
+}
