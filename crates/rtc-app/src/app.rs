@@ -68,6 +68,8 @@ impl App {
     ) -> Result<Self, Error> {
         let (scratch, pre_images) = (folder.join("scratch"), folder.join("pre-images"));
         data::make(&scratch)?;
+        // What it keeps is the content of files of the user: for its owner only.
+        data::make(&pre_images)?;
         let port = EnginePort::default();
         let mut tools = Registry::default();
         for tool in rtc_tools::tools() {

@@ -60,7 +60,10 @@ impl Config {
             at,
             message,
         };
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(String::new(), error.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| Error::NoConfig {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
         toml::from_str(&text).map_err(|error: toml::de::Error| {
             let at = error
                 .span()

@@ -32,6 +32,12 @@ pub(crate) fn make(path: &Path) -> Result<(), Error> {
         path: path.to_owned(),
         reason: error.to_string(),
     };
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
+        return Err(Error::Data {
+            path: path.to_owned(),
+            reason: "it is a file".into(),
+        });
+    }
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -42,21 +48,24 @@ pub(crate) fn make(path: &Path) -> Result<(), Error> {
 /// Reads who this installation is, or makes it up once. Called while the store's lock is held.
 pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
     let path = folder.join("identity.json");
-    let failed = |reason: String| Error::Data {
+    let failed = |error: std::io::Error| Error::Data {
         path: path.clone(),
-        reason,
+        reason: error.to_string(),
     };
     match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.to_string())),
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Identity {
+            path: path.clone(),
+            reason: error.to_string(),
+        }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let identity = Identity {
                 user_id: UserId::new(Uuid::new_v4()),
                 device_id: DeviceId::new(Uuid::new_v4()),
             };
-            write(folder, &path, &identity).map_err(|error| failed(error.to_string()))?;
+            write(folder, &path, &identity).map_err(failed)?;
             Ok(identity)
         }
-        Err(error) => Err(failed(error.to_string())),
+        Err(error) => Err(failed(error)),
     }
 }
 

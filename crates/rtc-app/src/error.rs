@@ -16,6 +16,14 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// The configuration file is not there, or cannot be opened.
+    #[error("the configuration {} cannot be read: {reason}; name another file with --config", path.display())]
+    NoConfig {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// No model has this name.
     #[error("there is no model `{name}`; there are: {}", known.join(", "))]
     UnknownModel {
@@ -44,6 +52,18 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
         /// Why.
+        reason: String,
+    },
+    /// The file that says who this installation is cannot be read.
+    #[error(
+        "{} is damaged ({reason}), and without it the sessions of this data folder are not found; restore the file, or \
+         name another folder with --data; nothing was changed",
+        path.display()
+    )]
+    Identity {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
         reason: String,
     },
     /// There is no data folder by default on this machine.

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use rtc_engine::{Command, Done, Engine, Outcome};
+use rtc_engine::{Call, Command, Done, Engine, Outcome, SessionState};
 use rtc_executor::{Claimed, OpenCall, Port, PortError, Started};
-use rtc_tool::{Kind, Policy, Progress, ToolError};
+use rtc_tool::{Policy, Progress, ToolError};
 use rtc_types::{ApprovalState, RtcId, SessionId};
 use serde_json::Value;
 
@@ -33,25 +33,40 @@ fn port_error(error: rtc_engine::Error) -> PortError {
     }
 }
 
+/// The first open call, if an executor has something to do for it.
+fn runnable(state: &SessionState) -> Option<&Call> {
+    let call = state
+        .calls
+        .first()
+        .filter(|call| !call.claimed && !state.stopping)?;
+    let rtc = &call.stored.entity;
+    let asked = rtc
+        .approval
+        .as_ref()
+        .is_some_and(|approval| approval.state == ApprovalState::Open);
+    (!call.is_for_the_user() && !asked && rtc.outcome.is_none()).then_some(call)
+}
+
 #[async_trait]
 impl Port for EnginePort {
-    async fn next(&self, session: SessionId) -> Result<Option<OpenCall>, PortError> {
+    async fn next(&self, session: SessionId) -> Result<Option<RtcId>, PortError> {
+        let state = self.engine()?.wake(session).await.map_err(port_error)?;
+        Ok(runnable(&state).map(|call| call.stored.entity.id))
+    }
+
+    async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError> {
         let engine = self.engine()?;
-        let state = engine.wake(session).await.map_err(port_error)?;
+        let Some(stored) = engine.rtc(rtc).await.map_err(port_error)? else {
+            return Ok(None);
+        };
+        let state = engine.wake(stored.entity.session_id).await.map_err(port_error)?;
+        let Some(call) = runnable(&state).filter(|call| call.stored.entity.id == rtc) else {
+            return Ok(None);
+        };
         let Some(stored_session) = &state.session else {
             return Ok(None);
         };
-        let Some(call) = state.calls.first() else {
-            return Ok(None);
-        };
         let (rtc, private) = (&call.stored.entity, &call.stored.private);
-        let asked = rtc
-            .approval
-            .as_ref()
-            .is_some_and(|approval| approval.state == ApprovalState::Open);
-        if private.kind != Kind::Device || asked || rtc.outcome.is_some() || call.claimed || state.stopping {
-            return Ok(None);
-        }
         let project = stored_session.entity.project_id;
         let root = match project {
             Some(project) => engine

@@ -20,20 +20,21 @@ const SHOWN_AFTER: Duration = Duration::from_millis(100);
 const RETRY_MOST: Duration = Duration::from_secs(30);
 
 /// What became of a run.
-pub(crate) enum Ran {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
     /// The call has its result.
     Ended,
-    /// The user has to say something first.
+    /// There is nothing to run now: the user has to say something first, or somebody else ended the call.
     Waits,
 }
 
 pub(crate) async fn run(
     inner: &Arc<Inner>,
-    session: SessionId,
     call: OpenCall,
     cancel: CancellationToken,
     extensions: Result<Extensions, ToolError>,
 ) -> Result<Ran, PortError> {
+    let session = call.rtc.session_id;
     let seen = Arc::new(SeenByCall::new(inner.port.clone(), session));
     let this = Run {
         inner,

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::Ran;
 use crate::permit::PathPermit;
 use crate::seen::SeenByCall;
-use crate::{OpenCall, Port, PortError};
+use crate::{Port, PortError};
 
 /// A worker that is told to look while it works looks once more, however often it is told.
 const WAKE_QUEUE: usize = 1;
@@ -159,7 +159,7 @@ impl Executor {
         let mut wait = Duration::from_secs(1);
         loop {
             let ran = match self.inner.port.next(session).await {
-                Ok(Some(call)) => self.run(session, call).await,
+                Ok(Some(rtc)) => self.run(rtc).await,
                 Ok(None) => return,
                 Err(error) => Err(error),
             };
@@ -179,9 +179,9 @@ impl Executor {
         }
     }
 
-    /// Runs a call, or waits for the run that is under way.
-    async fn run(&self, session: SessionId, call: OpenCall) -> Result<Ran, PortError> {
-        let rtc = call.rtc.id;
+    /// Runs a call by its id: what was approved is what runs. Single-flight: while it runs, everybody else who asks for
+    /// it waits for the same run.
+    pub async fn run(&self, rtc: RtcId) -> Result<Ran, PortError> {
         let (mine, ended) = watch::channel(false);
         let cancel = self.inner.shutdown.child_token();
         let other = {
@@ -203,15 +203,16 @@ impl Executor {
             let _ = other.ended.wait_for(|ended| *ended).await;
             return Ok(Ran::Ended);
         }
-        let run = Run {
+        let _run = Run {
             inner: &self.inner,
             rtc,
             _ended: mine,
         };
+        let Some(call) = self.inner.port.load(rtc).await? else {
+            return Ok(Ran::Waits);
+        };
         let extensions = self.inner.extensions(call.root.clone()).await;
-        let result = crate::call::run(&self.inner, session, call, cancel, extensions).await;
-        drop(run);
-        result
+        crate::call::run(&self.inner, call, cancel, extensions).await
     }
 }
 
@@ -259,3 +260,6 @@ impl Inner {
 fn open(root: &Path) -> Result<Project, rtc_fs::Error> {
     Project::open(root)
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,5 +10,6 @@ mod permit;
 mod port;
 mod seen;
 
+pub use call::Ran;
 pub use executor::{Executor, Folder};
 pub use port::{Claimed, OpenCall, Port, PortError, Started};

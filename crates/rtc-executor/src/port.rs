@@ -61,7 +61,11 @@ pub enum PortError {
 #[async_trait]
 pub trait Port: Send + Sync + 'static {
     /// The first open call of a session, if the executor has something to do for it: not one that waits for the user.
-    async fn next(&self, session: SessionId) -> Result<Option<OpenCall>, PortError>;
+    async fn next(&self, session: SessionId) -> Result<Option<RtcId>, PortError>;
+
+    /// The record of a call with everything that decides on it; `None` if it is not the executor's to run now: it has
+    /// ended, waits for the user, or is not the first open call of its session.
+    async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError>;
 
     /// Takes a call. `mark` is the tool's mark and the digest of the arguments; both are durable when this returns
     /// [`Claimed::Yes`].

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use rtc_app::App;
-use rtc_engine::{Call, Command, Resolution};
-use rtc_types::{ApprovalDecision, SessionId};
+use rtc_engine::{Call, Command, Resolution, SessionState};
+use rtc_types::{ApprovalDecision, ApprovalState, SessionId};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -13,6 +13,52 @@ use crate::show;
 
 /// Why nobody answered.
 const NOBODY: &str = "nobody was there to ask (--ask deny)";
+
+/// What the first open call of a session waits for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum AskedFor {
+    /// A Yes or a No.
+    Approval(Box<Call>),
+    /// The user's answers to its questions.
+    Answers(Box<Call>),
+    /// What to make of it: it was started, and nobody knows what came of it.
+    Resolution(Box<Call>),
+}
+
+impl AskedFor {
+    /// `None` where nothing waits for the user.
+    pub(crate) fn of(state: &SessionState) -> Option<Self> {
+        let call = state.calls.first()?;
+        let rtc = &call.stored.entity;
+        let boxed = || Box::new(call.clone());
+        if rtc
+            .approval
+            .as_ref()
+            .is_some_and(|approval| approval.state == ApprovalState::Open)
+        {
+            Some(Self::Approval(boxed()))
+        } else if rtc.outcome.is_some() {
+            Some(Self::Resolution(boxed()))
+        } else if call.is_for_the_user() {
+            Some(Self::Answers(boxed()))
+        } else {
+            None
+        }
+    }
+}
+
+/// What came of asking.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// To an approval, with the reason of a No.
+    Decided(ApprovalDecision, Option<String>),
+    /// To questions, by their text.
+    Answered(Map<String, Value>),
+    /// Nobody answers the questions; why.
+    Dismissed(&'static str),
+    /// To a call whose outcome is unknown.
+    Resolved(Resolution),
+}
 
 /// Who answers for a run, and what had nobody to answer it.
 pub(crate) struct Asker<'c> {
@@ -41,33 +87,72 @@ impl<'c> Asker<'c> {
         self.console.ask(question);
         let console = self.console;
         let line = self.lines.get_or_insert_with(|| console.lines()).recv().await;
-        if line.is_none() {
-            self.console.note("");
-        }
+        self.console.answered(line.as_deref());
         line.map(|line| line.trim().to_owned())
     }
 
-    /// Asks whether a call may run.
-    pub(crate) async fn approve(&mut self, app: &App, session: SessionId, call: &Call) -> Result<()> {
-        let (decision, reason) = match self.ask {
-            Ask::Prompt => self.ask_approval(call).await,
-            Ask::Deny => {
-                self.denied = true;
-                (ApprovalDecision::Reject, Some(NOBODY.to_owned()))
+    /// Asks; waits for ever if nothing is asked for. Only reads, so it can be given up at any time.
+    pub(crate) async fn ask(&mut self, asked_for: Option<&AskedFor>) -> Answer {
+        match asked_for {
+            None => std::future::pending().await,
+            Some(AskedFor::Approval(call)) => {
+                let (decision, reason) = match self.ask {
+                    Ask::Prompt => self.ask_approval(call).await,
+                    Ask::Deny => {
+                        self.denied = true;
+                        (ApprovalDecision::Reject, Some(NOBODY.to_owned()))
+                    }
+                };
+                Answer::Decided(decision, reason)
             }
-        };
+            Some(AskedFor::Answers(call)) => {
+                let answers = match self.ask {
+                    Ask::Prompt => self.ask_questions(&call.stored.entity.parameters).await,
+                    Ask::Deny => None,
+                };
+                match answers {
+                    Some(answers) if !answers.is_empty() => Answer::Answered(answers),
+                    Some(_) => Answer::Dismissed("the user declined to answer"),
+                    None => {
+                        self.unanswered = true;
+                        Answer::Dismissed(match self.ask {
+                            Ask::Deny => NOBODY,
+                            Ask::Prompt => "nobody was there to answer: the input ended",
+                        })
+                    }
+                }
+            }
+            Some(AskedFor::Resolution(call)) => Answer::Resolved(match self.ask {
+                Ask::Deny => Resolution::Tell,
+                Ask::Prompt => self.ask_resolution(call).await,
+            }),
+        }
+    }
+
+    /// Hands an answer in.
+    pub(crate) async fn hand_in(
+        &self,
+        app: &App,
+        session: SessionId,
+        asked_for: &AskedFor,
+        answer: Answer,
+    ) -> Result<()> {
+        let (AskedFor::Approval(call) | AskedFor::Answers(call) | AskedFor::Resolution(call)) = asked_for;
         let rtc = call.stored.entity.id;
-        app.engine()
-            .tell(
-                session,
-                Command::Approve {
-                    rtc,
-                    decision,
-                    reason,
-                    device: app.device(),
-                },
-            )
-            .await?;
+        let command = match answer {
+            Answer::Answered(answers) => {
+                return Ok(app.answer(session, rtc, json!({ "answers": answers })).await?);
+            }
+            Answer::Dismissed(why) => return Ok(app.dismiss(session, rtc, why).await?),
+            Answer::Decided(decision, reason) => Command::Approve {
+                rtc,
+                decision,
+                reason,
+                device: app.device(),
+            },
+            Answer::Resolved(decision) => Command::Resolve { rtc, decision },
+        };
+        app.engine().tell(session, command).await?;
         Ok(())
     }
 
@@ -113,31 +198,6 @@ impl<'c> Asker<'c> {
             };
             return (decision, None);
         }
-    }
-
-    /// Asks the questions of an `askUser` call.
-    pub(crate) async fn answer(&mut self, app: &App, session: SessionId, call: &Call) -> Result<()> {
-        let rtc = call.stored.entity.id;
-        let answers = match self.ask {
-            Ask::Prompt => self.ask_questions(&call.stored.entity.parameters).await,
-            Ask::Deny => None,
-        };
-        match answers {
-            Some(answers) if !answers.is_empty() => {
-                app.answer(session, rtc, json!({ "answers": answers })).await?;
-            }
-            Some(_) => app.dismiss(session, rtc, "the user declined to answer").await?,
-            None => {
-                self.unanswered = true;
-                let why = if self.ask == Ask::Deny {
-                    NOBODY
-                } else {
-                    "nobody was there to answer: the input ended"
-                };
-                app.dismiss(session, rtc, why).await?;
-            }
-        }
-        Ok(())
     }
 
     /// The answers by question, as many as were given; `None` when nobody is there.
@@ -198,39 +258,24 @@ impl<'c> Asker<'c> {
     }
 
     /// Asks what to make of a call that was started and whose outcome nobody knows.
-    pub(crate) async fn resolve(&mut self, app: &App, session: SessionId, call: &Call) -> Result<()> {
+    async fn ask_resolution(&mut self, call: &Call) -> Resolution {
         let rtc = &call.stored.entity;
-        let decision = match self.ask {
-            Ask::Deny => Resolution::Tell,
-            Ask::Prompt => {
-                let line = format!("? {} {}", rtc.tool_name, show::target(&call.stored.private.input));
-                self.console.styled(Style::Warning, &line);
-                let evidence = rtc.error_message.as_deref().unwrap_or_default();
-                self.console
-                    .note(&format!("  It was running when the program ended. {evidence}"));
-                loop {
-                    let answer = self
-                        .line("  [r]un it again, take it as [d]one, or [t]ell the model:")
-                        .await;
-                    match answer.as_deref() {
-                        Some("r") => break Resolution::Retry,
-                        Some("d") => break Resolution::Done,
-                        Some("t") | None => break Resolution::Tell,
-                        Some(_) => {}
-                    }
-                }
+        let line = format!("? {} {}", rtc.tool_name, show::target(&call.stored.private.input));
+        self.console.styled(Style::Warning, &line);
+        let evidence = rtc.error_message.as_deref().unwrap_or_default();
+        self.console
+            .note(&format!("  It was running when the program ended. {evidence}"));
+        loop {
+            let answer = self
+                .line("  [r]un it again, take it as [d]one, or [t]ell the model:")
+                .await;
+            match answer.as_deref().map(str::to_lowercase).as_deref() {
+                Some("r" | "run") => return Resolution::Retry,
+                Some("d" | "done") => return Resolution::Done,
+                Some("t" | "tell") | None => return Resolution::Tell,
+                Some(_) => {}
             }
-        };
-        app.engine()
-            .tell(
-                session,
-                Command::Resolve {
-                    rtc: rtc.id,
-                    decision,
-                },
-            )
-            .await?;
-        Ok(())
+        }
     }
 }
 

@@ -13,6 +13,10 @@ const MOST_PROMPT: u64 = 64 * 1024 * 1024;
 /// The terminal of a command.
 pub(crate) struct Console {
     colour: bool,
+    /// Whether the answers are typed, so that the terminal shows them by itself.
+    typed: bool,
+    /// Whether the result goes to a terminal, which must not be steered by it.
+    shown: bool,
     stdout_gone: AtomicBool,
 }
 
@@ -32,6 +36,8 @@ impl Console {
         let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         Self {
             colour,
+            typed: std::io::stdin().is_terminal(),
+            shown: std::io::stdout().is_terminal(),
             stdout_gone: AtomicBool::new(false),
         }
     }
@@ -46,6 +52,7 @@ impl Console {
         if self.stdout_gone.load(Ordering::Relaxed) {
             return;
         }
+        let line = if self.shown { printable(line) } else { line.into() };
         let mut out = std::io::stdout().lock();
         let written = out
             .write_all(line.as_bytes())
@@ -69,6 +76,13 @@ impl Console {
     /// A question, without a line end.
     pub(crate) fn ask(&self, question: &str) {
         self.write_styled(Style::Strong, question, " ");
+    }
+
+    /// An answer that was read, below what it answers, where it is not seen otherwise.
+    pub(crate) fn answered(&self, answer: Option<&str>) {
+        if !self.typed || answer.is_none() {
+            self.note(answer.unwrap_or_default());
+        }
     }
 
     fn write_styled(&self, style: Style, text: &str, end: &str) {
@@ -105,15 +119,21 @@ impl Console {
         receiver
     }
 
-    /// The whole of stdin.
+    /// The whole of stdin, as far as a prompt may be long. Waits for its end.
     pub(crate) async fn all(&self) -> std::io::Result<String> {
         let read = tokio::task::spawn_blocking(|| {
-            let mut text = String::new();
+            let mut bytes = Vec::new();
+            // One more than may be: a prompt is never cut in silence.
             std::io::stdin()
                 .lock()
-                .take(MOST_PROMPT)
-                .read_to_string(&mut text)
-                .map(|_| text)
+                .take(MOST_PROMPT + 1)
+                .read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > MOST_PROMPT {
+                return Err(std::io::Error::other(format!(
+                    "it is longer than {MOST_PROMPT} bytes"
+                )));
+            }
+            String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8"))
         });
         read.await.map_err(std::io::Error::other)?
     }

@@ -2,16 +2,14 @@
 
 use anyhow::{Context as _, Result};
 use rtc_app::{App, Options};
-use rtc_engine::{Command, Live, NewSession, Send, SessionState, StoredTurn};
-use rtc_types::{
-    ApprovalState, ClientId, ContentData, ErrorCategory, Mode, ProjectId, SessionId, TurnStatus,
-};
+use rtc_engine::{Command, Live, NewSession, Send, StoredTurn};
+use rtc_types::{ClientId, ContentData, ErrorCategory, Mode, ProjectId, SessionId, TurnStatus};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 use uuid::Uuid;
 
 use crate::args::{AppArgs, Ask, OutputForm, RunArgs};
-use crate::ask::Asker;
+use crate::ask::{AskedFor, Asker};
 use crate::console::{Console, Style};
 use crate::exit::{Exit, UsageError};
 use crate::show::Show;
@@ -26,7 +24,7 @@ pub(crate) async fn run(app: &AppArgs, mut args: RunArgs, console: &Console) -> 
             console
                 .all()
                 .await
-                .context("the prompt on stdin cannot be read")?,
+                .map_err(|error| UsageError(format!("the prompt on stdin cannot be read: {error}")))?,
         ),
         other => other,
     };
@@ -100,36 +98,63 @@ impl Turn<'_> {
         });
         let mut asker = Asker::new(self.console, ask);
         let mut show = Show::default();
-        let ended = loop {
-            position.borrow_and_update();
-            cursor = self.show_updates(&mut show, cursor).await?;
+        // One for the whole turn: a second one would miss what was pressed before it was made.
+        let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
+        let mut begun = false;
+        let ended = 'turn: loop {
             let state = engine.wake(session).await?;
+            position.borrow_and_update();
+            // After the state, so that all that led to a question stands above it.
+            cursor = self.show_updates(&mut show, cursor).await?;
             if state.is_idle() {
-                self.show_updates(&mut show, cursor).await?;
+                if !begun {
+                    self.console
+                        .styled(Style::Faint, "Nothing was left to do in this session.");
+                }
                 break Ended::Idle;
             }
-            tokio::select! {
-                biased;
-                stopped = tokio::signal::ctrl_c() => {
-                    stopped?;
-                    self.stop(session, &mut show, cursor).await?;
-                    break Ended::Stopped;
-                }
-                asked = self.ask(&mut asker, session, &state) => {
-                    // Somebody else's answer may have been first: then there is nothing left to ask.
-                    if let Err(error) = asked {
-                        self.console.styled(Style::Warning, &format!("{error:#}"));
+            begun = true;
+            let asked_for = AskedFor::of(&state);
+            let answer = {
+                let mut answer = std::pin::pin!(asker.ask(asked_for.as_ref()));
+                loop {
+                    tokio::select! {
+                        biased;
+                        stopped = &mut interrupt => {
+                            stopped?;
+                            self.stop(session, &mut show, cursor).await?;
+                            break 'turn Ended::Stopped;
+                        }
+                        answer = &mut answer => break answer,
+                        changed = position.changed() => {
+                            changed?;
+                            cursor = self.show_updates(&mut show, cursor).await?;
+                            // A question that still stands goes on being asked.
+                            let now = AskedFor::of(&engine.wake(session).await?);
+                            if asked_for.is_none() || now != asked_for {
+                                continue 'turn;
+                            }
+                        }
+                        trouble = live.recv() => match trouble {
+                            Ok(Live::Trouble { session: other, message, .. }) if other == session => {
+                                self.console.styled(Style::Warning, &message);
+                                break 'turn Ended::Trouble;
+                            }
+                            Ok(_) | Err(RecvError::Lagged(_)) => {}
+                            Err(RecvError::Closed) => break 'turn Ended::Trouble,
+                        },
                     }
                 }
-                changed = position.changed() => changed?,
-                trouble = live.recv() => match trouble {
-                    Ok(Live::Trouble { session: other, message, .. }) if other == session => {
-                        self.console.styled(Style::Warning, &message);
-                        break Ended::Trouble;
-                    }
-                    Ok(_) | Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => break Ended::Trouble,
-                },
+            };
+            let Some(asked_for) = &asked_for else { continue };
+            // Handed in to the end, whatever happens meanwhile: an answer that was given is not given twice.
+            match asker.hand_in(self.app, session, asked_for, answer).await {
+                Ok(()) => {}
+                // Not a possible answer, or somebody else's was first: look what there is to ask now.
+                Err(error) if is_refusal(&error) => {
+                    self.console.styled(Style::Warning, &format!("{error:#}"));
+                }
+                Err(error) => return Err(error),
             }
         };
         self.report(session, ended, &asker).await
@@ -202,31 +227,11 @@ impl Turn<'_> {
         }
     }
 
-    /// Asks what the first open call waits for; waits for ever if it waits for nothing.
-    async fn ask(&self, asker: &mut Asker<'_>, session: SessionId, state: &SessionState) -> Result<()> {
-        let Some(call) = state.calls.first() else {
-            return std::future::pending().await;
-        };
-        let rtc = &call.stored.entity;
-        if rtc
-            .approval
-            .as_ref()
-            .is_some_and(|approval| approval.state == ApprovalState::Open)
-        {
-            asker.approve(self.app, session, call).await
-        } else if rtc.outcome.is_some() {
-            asker.resolve(self.app, session, call).await
-        } else if call.is_for_the_user() {
-            asker.answer(self.app, session, call).await
-        } else {
-            std::future::pending().await
-        }
-    }
-
     async fn stop(&self, session: SessionId, show: &mut Show, mut cursor: rtc_engine::Offset) -> Result<()> {
         let engine = self.app.engine();
         self.console.styled(Style::Warning, "Stopping …");
         let mut position = engine.position();
+        let mut again = std::pin::pin!(tokio::signal::ctrl_c());
         engine.tell(session, Command::Stop).await?;
         loop {
             position.borrow_and_update();
@@ -237,7 +242,7 @@ impl Turn<'_> {
             tokio::select! {
                 changed = position.changed() => changed?,
                 // Whoever presses it twice does not want to wait.
-                _ = tokio::signal::ctrl_c() => return Ok(()),
+                _ = &mut again => return Ok(()),
             }
         }
     }
@@ -293,4 +298,9 @@ impl Turn<'_> {
                 _ => None,
             }))
     }
+}
+
+/// Whether the engine did not take an answer, rather than failed at it.
+fn is_refusal(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(rtc_engine::Error::Refused { .. }))
 }

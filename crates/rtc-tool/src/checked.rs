@@ -174,3 +174,6 @@ impl Call {
 
 /// How long a cancelled tool may take to end by itself.
 const CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests;

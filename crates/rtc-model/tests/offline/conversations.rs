@@ -4,10 +4,9 @@ use rtc_model::{AssistantBlock, Item, StopReason};
 
 use crate::drive::{Conversation, calls};
 use crate::folder::Folder;
-use crate::phrasings::FILES;
 
 fn conversation() -> Conversation {
-    Conversation::new(Folder::new(FILES))
+    Conversation::new(Folder::of_table())
 }
 
 fn failing(tool: &'static str, path: &str, text: &str) -> Conversation {
@@ -67,7 +66,10 @@ fn a_rejected_edit_ends_its_branch_only() {
         conversation.folder.files["/docs/guide.md"],
         "The color red.\nThe color blue.\n"
     );
-    assert_eq!(conversation.folder.files["/README.md"], FILES[0].1);
+    assert_eq!(
+        conversation.folder.files["/README.md"],
+        Folder::of_table().files["/README.md"]
+    );
     insta::assert_snapshot!(answer, @"
     I replaced “colour” by “color” 2 times in 1 file:
     - /docs/guide.md: 2
@@ -115,7 +117,7 @@ fn failures_of_every_kind_are_told() {
         assert_eq!(conversation.short_calls(), ["grep colour", "read /todo.txt"]);
         assert!(answer.contains(words), "{answer}");
         assert!(answer.contains("I read /todo.txt"), "{answer}");
-        assert_eq!(conversation.folder.files, Folder::new(FILES).files);
+        assert_eq!(conversation.folder.files, Folder::of_table().files);
     }
 }
 
@@ -146,7 +148,7 @@ fn a_tool_that_is_not_offered_is_named() {
     let answer = conversation.ask("replace colour by color everywhere, and list the files");
     assert!(answer.contains("the tool `edit` is not available"), "{answer}");
     assert!(answer.contains("2. / has"), "{answer}");
-    assert_eq!(conversation.folder.files, Folder::new(FILES).files);
+    assert_eq!(conversation.folder.files, Folder::of_table().files);
 }
 
 #[test]
@@ -167,7 +169,7 @@ fn a_dismissed_question_changes_nothing() {
     let answer = conversation.ask("replace old by new in config");
     assert_eq!(conversation.short_calls(), ["find config*", "askUser"]);
     assert!(answer.contains("it was not allowed"), "{answer}");
-    assert_eq!(conversation.folder.files, Folder::new(FILES).files);
+    assert_eq!(conversation.folder.files, Folder::of_table().files);
 }
 
 #[test]

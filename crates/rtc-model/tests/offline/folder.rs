@@ -6,6 +6,9 @@ use globset::GlobBuilder;
 use regex::RegexBuilder;
 use serde_json::Value;
 
+use crate::phrasings::FILES;
+use crate::template::plain;
+
 /// The tools of this folder.
 pub(crate) const TOOLS: [&str; 7] = ["ls", "read", "write", "edit", "grep", "find", "askUser"];
 
@@ -33,6 +36,15 @@ impl Folder {
             .collect();
         Folder {
             files,
+            ..Folder::default()
+        }
+    }
+
+    /// The folder of the table.
+    pub(crate) fn of_table() -> Folder {
+        let files = FILES.iter().map(|(path, text)| (plain(path), plain(text)));
+        Folder {
+            files: files.collect(),
             ..Folder::default()
         }
     }

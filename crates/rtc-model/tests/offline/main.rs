@@ -6,4 +6,5 @@ mod folder;
 mod phrasings;
 mod streaming;
 mod table;
+mod template;
 mod unseen;

@@ -8,7 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::drive::{Conversation, calls, events, reply, wait};
 use crate::folder::Folder;
-use crate::phrasings::{ENGLISH, FILES};
+use crate::phrasings::ENGLISH;
+use crate::template::plain;
 
 #[test]
 fn a_long_answer_comes_in_several_deltas() {
@@ -25,8 +26,8 @@ fn a_long_answer_comes_in_several_deltas() {
 #[test]
 fn equal_requests_give_equal_streams() {
     for phrasing in ENGLISH {
-        let mut conversation = Conversation::new(Folder::new(FILES));
-        conversation.say(phrasing.request);
+        let mut conversation = Conversation::new(Folder::of_table());
+        conversation.say(&plain(phrasing.request));
         loop {
             let before = conversation.request.clone();
             let ended = calls(&conversation.reply()).next().is_none();
@@ -44,7 +45,7 @@ fn equal_requests_give_equal_streams() {
 
 #[test]
 fn call_ids_are_unique_in_a_conversation() {
-    let mut conversation = Conversation::new(Folder::new(FILES));
+    let mut conversation = Conversation::new(Folder::of_table());
     for _ in 0..3 {
         conversation.ask("read README.md, then search for colour");
     }
@@ -93,7 +94,7 @@ fn a_cancelled_stream_ends_with_that() {
 
 #[test]
 fn the_demonstration_uses_the_tools() {
-    let mut conversation = Conversation::new(Folder::new(FILES));
+    let mut conversation = Conversation::new(Folder::of_table());
     conversation.ask(demo_request());
     let used: BTreeSet<&str> = conversation.calls.iter().map(|(tool, _)| tool.as_str()).collect();
     assert_eq!(used, BTreeSet::from(["edit", "find", "grep", "ls", "read"]));

@@ -2,30 +2,31 @@
 
 use crate::drive::Conversation;
 use crate::folder::Folder;
-use crate::phrasings::{CHINESE, ENGLISH, FILES, Phrasing};
+use crate::phrasings::{CHINESE, ENGLISH, Phrasing};
+use crate::template::plain;
 
 fn check(phrasing: &Phrasing) -> Result<(), String> {
-    let mut folder = Folder::new(FILES);
+    let mut folder = Folder::of_table();
     folder.answers = phrasing
         .answers
         .iter()
-        .map(|answer| Some((*answer).to_owned()))
+        .map(|answer| Some(plain(answer)))
         .collect();
     let mut conversation = Conversation::new(folder);
-    let answer = conversation.ask(phrasing.request);
+    let answer = conversation.ask(&plain(phrasing.request));
+    let expected_calls: Vec<String> = phrasing.calls.iter().map(|call| plain(call)).collect();
     let calls = conversation.short_calls();
-    if calls != phrasing.calls {
+    if calls != expected_calls {
         return Err(format!(
-            "calls {calls:?}\n  expected {:?}\n  answer {answer:?}",
-            phrasing.calls
+            "calls {calls:?}\n  expected {expected_calls:?}\n  answer {answer:?}"
         ));
     }
-    let mut expected = Folder::new(FILES).files;
+    let mut expected = Folder::of_table().files;
     expected.extend(
         phrasing
             .changes
             .iter()
-            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned())),
+            .map(|(path, text)| (plain(path), plain(text))),
     );
     if conversation.folder.files != expected {
         return Err(format!(
@@ -33,7 +34,12 @@ fn check(phrasing: &Phrasing) -> Result<(), String> {
             conversation.folder.files
         ));
     }
-    match phrasing.says.iter().find(|words| !answer.contains(**words)) {
+    match phrasing
+        .says
+        .iter()
+        .map(|words| plain(words))
+        .find(|words| !answer.contains(words))
+    {
         Some(words) => Err(format!("{words:?} is missing in {answer:?}")),
         None => Ok(()),
     }
@@ -82,7 +88,7 @@ fn what_is_not_understood_changes_nothing_and_is_answered_honestly() {
         "如果有 colour 就改成 color",
     ];
     for request in requests {
-        let mut conversation = Conversation::new(Folder::new(FILES));
+        let mut conversation = Conversation::new(Folder::of_table());
         let answer = conversation.ask(request);
         assert_eq!(conversation.short_calls(), Vec::<String>::new(), "{request}");
         assert!(
@@ -102,7 +108,7 @@ fn what_is_not_understood_changes_nothing_and_is_answered_honestly() {
 
 #[test]
 fn a_change_is_not_begun_while_a_part_of_the_request_is_unclear() {
-    let mut conversation = Conversation::new(Folder::new(FILES));
+    let mut conversation = Conversation::new(Folder::of_table());
     let answer = conversation.ask("replace colour by color everywhere, then make it prettier");
     assert!(conversation.calls.is_empty());
     assert!(
@@ -121,7 +127,7 @@ fn a_change_is_not_begun_while_a_part_of_the_request_is_unclear() {
 #[test]
 fn every_example_of_the_help_is_understood() {
     for help in ["help", "帮助"] {
-        let help = Conversation::new(Folder::new(FILES)).ask(help);
+        let help = Conversation::new(Folder::of_table()).ask(help);
         let mut examples = 0;
         for line in help.lines().filter_map(|line| line.strip_prefix("- ")) {
             let line = line
@@ -135,7 +141,7 @@ fn every_example_of_the_help_is_understood() {
                 .trim_start_matches("several steps: ")
                 .trim_start_matches("多个步骤：");
             for example in line.split(", or: ").flat_map(|part| part.split("，或：")) {
-                let mut conversation = Conversation::new(Folder::new(FILES));
+                let mut conversation = Conversation::new(Folder::of_table());
                 let answer = conversation.ask(example);
                 assert!(!conversation.calls.is_empty(), "{example}: {answer}");
                 examples += 1;
@@ -182,7 +188,7 @@ fn it_says_what_it_understands() {
 
 #[test]
 fn it_says_at_the_end_what_was_done() {
-    let ask = |request: &str| Conversation::new(Folder::new(FILES)).ask(request);
+    let ask = |request: &str| Conversation::new(Folder::of_table()).ask(request);
     insta::assert_snapshot!(ask("replace colour by color everywhere, then read todo.txt and count color"), @"
     1. I replaced “colour” by “color” 3 times in 2 files:
        - /README.md: 1
