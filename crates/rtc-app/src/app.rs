@@ -47,7 +47,12 @@ impl App {
             let folder = folder.clone();
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
                 data::make(&folder)?;
-                let store = SledStore::open(&folder.join("store"), &SledOptions::default())?;
+                let store = SledStore::open(&folder.join("store"), &SledOptions::default());
+                let store = store.map_err(|error| match error {
+                    // The user knows the folder that was named, not the one within.
+                    rtc_store::Error::Busy { .. } => Error::InUse(folder.clone()),
+                    other => other.into(),
+                })?;
                 Ok((store, data::identity(&folder)?))
             })
         };

@@ -66,6 +66,12 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// Another process works with the data folder.
+    #[error(
+        "another process is using the data folder {}; close it first, or name another folder with --data",
+        .0.display()
+    )]
+    InUse(PathBuf),
     /// There is no data folder by default on this machine.
     #[error("this machine names no folder for data; name one with --data DIR or RTC_DATA")]
     NoDataFolder,

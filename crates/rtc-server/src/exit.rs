@@ -52,8 +52,21 @@ pub(crate) struct UsageError(pub(crate) String);
 
 /// Tells an error and says how the command ends by it.
 pub(crate) fn report(console: &Console, error: &anyhow::Error) -> Exit {
-    console.note(&format!("rtc-headless: {error:#}"));
+    console.note(&format!("rtc-headless: {}", whole(error)));
     exit_of(error)
+}
+
+/// An error with its causes, each told once: most errors tell their cause themselves.
+fn whole(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 fn exit_of(error: &anyhow::Error) -> Exit {
