@@ -1,1 +1,31 @@
-//! To be filled.
+//! What survives a kill: real processes, killed at chosen system calls, and what the next run makes of it.
+//!
+//! `RTC_CRASH_ROUNDS=N` kills at every point N times; without it a sample of the points is visited.
+
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "tests start processes, look at files from outside, and print what they counted"
+)]
+
+mod flushes;
+mod kills;
+mod neither;
+mod point;
+mod reference;
+
+/// Whether processes can be traced here. Where they cannot, nothing of this is tested, and it says so.
+fn can_trace() -> bool {
+    match rtc_tests::watch(rtc_tests::Workplace::empty().traceable(&["--version"]), |_| false) {
+        Ok(ended) => {
+            assert_eq!(ended, rtc_tests::Ended::Exited(0));
+            true
+        }
+        Err(error) => {
+            println!("SKIPPED, NOTHING WAS TESTED: {error}");
+            eprintln!("SKIPPED, NOTHING WAS TESTED: {error}");
+            false
+        }
+    }
+}

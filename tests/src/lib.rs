@@ -5,12 +5,18 @@
     reason = "tests start processes and look at files from outside"
 )]
 
+pub mod model_server;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod tracer;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use tracer::{CannotTrace, Ended, Moment, SystemCall, finish, watch};
 
 /// The binary `rtc-headless`, built once for this test run.
 pub fn binary() -> &'static Path {
@@ -92,6 +98,17 @@ impl Workplace {
         command
     }
 
+    /// The same for [`watch`]: it stops before the program begins, and is silent.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    pub fn traceable(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", "kill -STOP $$ && exec \"$@\"", "sh"]);
+        command.arg(binary()).args(args).arg("--data").arg(self.data());
+        clean(&mut command);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
     /// The same under strace, which kills the process at the `nth` entry of a system call.
     pub fn killed_at(&self, call: &str, nth: usize, args: &[&str]) -> Command {
         let mut command = Command::new("strace");
@@ -158,7 +175,9 @@ fn clean(command: &mut Command) {
         "RTC_DATA",
         "RTC_MODEL",
         "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
         "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
         "NO_COLOR",
         "RUST_LOG",
     ] {

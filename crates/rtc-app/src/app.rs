@@ -3,18 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rtc_engine::{Command, Engine, Outcome, StoredRtc, TodoWrite, UserCommand};
+use rtc_engine::{Engine, TodoWrite, UserCommand};
 use rtc_executor::{Executor, Folder};
 use rtc_model::ModelId;
 use rtc_store::{SledOptions, SledStore, Store};
-use rtc_tool::{Kind, Registry, ToolError, ToolHandle, handle};
-use rtc_types::{Code, DeviceId, Project, RtcId, SessionId, UserId};
-use serde_json::Value;
+use rtc_tool::{Registry, handle};
+use rtc_types::{DeviceId, Project, UserId};
 
 use crate::data::Identity;
 use crate::host::AppHost;
 use crate::port::EnginePort;
-use crate::{Config, Error, SystemClock, data, models};
+use crate::{Config, Error, Models, SystemClock, data, models};
 
 /// What an app is opened with.
 #[derive(Debug, Clone, Default)]
@@ -31,14 +30,13 @@ pub struct Options {
 pub struct App {
     engine: Engine,
     executor: Executor,
-    tools: Registry,
     config: Config,
     user: UserId,
     device: DeviceId,
 }
 
 impl App {
-    /// Opens the data folder, which is then this process's alone. Fails before it has changed anything.
+    /// Opens the data folder, which is then this process's alone. A wrong configuration is told before anything is touched.
     pub async fn open(options: Options) -> Result<Self, Error> {
         let config = Config::load(options.config.as_deref())?;
         let model = models::choose(&config, options.model.as_deref())?;
@@ -86,11 +84,12 @@ impl App {
             Folder { scratch, pre_images },
         )?;
         tools.register(handle(TodoWrite));
-        let clock = Arc::new(SystemClock::new());
+        let clock = Arc::new(SystemClock);
         let host = Arc::new(AppHost {
             clock: clock.clone(),
-            tools: tools.clone(),
+            tools,
             model,
+            models: Models::of(&config),
             engine: port.0.clone(),
             executor: executor.clone(),
         });
@@ -100,7 +99,6 @@ impl App {
         Ok(Self {
             engine,
             executor,
-            tools,
             config,
             user: identity.user_id,
             device: identity.device_id,
@@ -131,11 +129,7 @@ impl App {
     pub async fn open_project(&self, root: &Path) -> Result<Project, Error> {
         let named = root.to_owned();
         let real = tokio::task::spawn_blocking(move || -> Result<PathBuf, Error> {
-            rtc_fs::Project::open(&named)?;
-            std::fs::canonicalize(&named).map_err(|error| Error::Data {
-                path: named.clone(),
-                reason: error.to_string(),
-            })
+            Ok(rtc_fs::Project::open(&named)?.real_root().to_owned())
         });
         let real = real.await.map_err(|error| Error::Data {
             path: root.to_owned(),
@@ -152,60 +146,6 @@ impl App {
                 root,
             })
             .await?)
-    }
-
-    /// Hands in what the user answered to a call of a tool that the user answers. A wrong answer changes nothing.
-    pub async fn answer(
-        &self,
-        session: SessionId,
-        rtc: RtcId,
-        answer: Value,
-    ) -> Result<(), rtc_engine::Error> {
-        let (stored, tool) = self.question(rtc).await?;
-        let result =
-            tool.answer(&stored.entity.parameters, answer)
-                .map_err(|error| rtc_engine::Error::Refused {
-                    code: Code::RtcInvalidResult,
-                    message: error.to_string(),
-                })?;
-        self.finish(session, &stored, Ok(result)).await
-    }
-
-    /// The user, or nobody, answers such a call with nothing; the model is told why.
-    pub async fn dismiss(&self, session: SessionId, rtc: RtcId, why: &str) -> Result<(), rtc_engine::Error> {
-        let (stored, _) = self.question(rtc).await?;
-        self.finish(session, &stored, Err(ToolError::denied(why))).await
-    }
-
-    async fn question(&self, rtc: RtcId) -> Result<(StoredRtc, &Arc<dyn ToolHandle>), rtc_engine::Error> {
-        let not_found = || rtc_engine::Error::Refused {
-            code: Code::RtcNotFound,
-            message: format!("there is no call {rtc} that the user answers"),
-        };
-        let stored = self.engine.rtc(rtc).await?.ok_or_else(not_found)?;
-        let tool = self
-            .tools
-            .get(&stored.entity.tool_name)
-            .filter(|tool| tool.kind() == Kind::User);
-        Ok((stored, tool.ok_or_else(not_found)?))
-    }
-
-    async fn finish(
-        &self,
-        session: SessionId,
-        stored: &StoredRtc,
-        result: Result<Value, ToolError>,
-    ) -> Result<(), rtc_engine::Error> {
-        let outcome = Outcome {
-            result,
-            seen: Vec::new(),
-        };
-        let command = Command::Finish {
-            rtc: stored.entity.id,
-            attempt: stored.entity.attempt,
-            outcome,
-        };
-        self.engine.tell(session, command).await.map(|_| ())
     }
 
     /// Ends everything. What goes on goes on at the next start.

@@ -1,37 +1,16 @@
 //! The machine's clock.
 
-use std::time::{Duration, Instant};
+#![allow(clippy::disallowed_methods, reason = "this is the clock of the machine")]
 
 use rtc_types::{Clock, Timestamp};
 
 /// The machine's clock and randomness.
-#[derive(Debug)]
-pub struct SystemClock {
-    started: Instant,
-}
-
-impl SystemClock {
-    /// A clock whose monotonic time begins now.
-    pub fn new() -> Self {
-        Self {
-            started: Instant::now(),
-        }
-    }
-}
-
-impl Default for SystemClock {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         Timestamp::now()
-    }
-
-    fn monotonic(&self) -> Duration {
-        self.started.elapsed()
     }
 
     fn entropy(&self) -> u64 {

@@ -1,8 +1,15 @@
 //! The configuration file.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the configuration file is the app's to read"
+)]
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rtc_model::Endpoint;
 use rtc_types::Mode;
 use serde::Deserialize;
 
@@ -35,6 +42,24 @@ pub struct ModelConfig {
     pub model: Option<String>,
     /// How many tokens it takes.
     pub context: Option<u64>,
+    /// The most tokens of a reply.
+    pub max_output: Option<u32>,
+    /// How many tokens it may think (`anthropic-messages`).
+    pub thinking_budget: Option<u32>,
+    /// Whether its host wants its reasoning back with each of its messages (`openai-chat`).
+    #[serde(default)]
+    pub echo_reasoning: bool,
+    /// Further fields of each request, in its host's words.
+    #[serde(default)]
+    pub extra: serde_json::Map<String, serde_json::Value>,
+    /// Certificates (PEM) that are trusted besides those of the system.
+    pub ca_file: Option<PathBuf>,
+    /// How long connecting may take, in milliseconds.
+    pub connect_timeout_ms: Option<u64>,
+    /// How long it may be silent before a reply begins, in milliseconds; `idle_timeout_ms` if only that is given.
+    pub first_byte_timeout_ms: Option<u64>,
+    /// How long it may be silent within a reply, in milliseconds.
+    pub idle_timeout_ms: Option<u64>,
     /// What it costs.
     pub prices: Option<Prices>,
 }
@@ -47,6 +72,26 @@ pub struct Prices {
     pub input: f64,
     /// Tokens received.
     pub output: f64,
+}
+
+impl ModelConfig {
+    /// Sets what is configured of an endpoint beside its place and key.
+    pub(crate) fn apply(&self, endpoint: &mut Endpoint) {
+        endpoint.ca_file = self.ca_file.clone();
+        endpoint.max_output = self.max_output;
+        endpoint.thinking_budget = self.thinking_budget;
+        endpoint.echo_reasoning = self.echo_reasoning;
+        endpoint.extra = self.extra.clone();
+        let timeouts = &mut endpoint.timeouts;
+        let set = |time: &mut Duration, milliseconds: Option<u64>| {
+            if let Some(milliseconds) = milliseconds {
+                *time = Duration::from_millis(milliseconds);
+            }
+        };
+        set(&mut timeouts.connect, self.connect_timeout_ms);
+        set(&mut timeouts.first_byte, self.first_byte_timeout_ms.or(self.idle_timeout_ms));
+        set(&mut timeouts.idle, self.idle_timeout_ms);
+    }
 }
 
 impl Config {
@@ -146,5 +191,27 @@ mod tests {
             (Some("small"), Some(Mode::Manual))
         );
         assert_eq!(config.models["small"].context, Some(8000));
+    }
+
+    #[test]
+    fn what_is_configured_reaches_the_endpoint() {
+        let text = "api = \"openai-chat\"\nmax_output = 5\nthinking_budget = 6\necho_reasoning = true\nca_file = \"ca.pem\"\n\
+                    idle_timeout_ms = 20\nextra = { reasoning_effort = \"low\", temperature = 0.5 }\n";
+        let config: ModelConfig = toml::from_str(text).unwrap();
+        let id = rtc_model::ModelId {
+            api: "openai-chat".into(),
+            model: "small/m".into(),
+        };
+        let mut endpoint = Endpoint::new(id, "m", "http://host", rtc_model::Key::None);
+        let defaults = endpoint.timeouts;
+        config.apply(&mut endpoint);
+        assert_eq!((endpoint.max_output, endpoint.thinking_budget), (Some(5), Some(6)));
+        assert!(endpoint.echo_reasoning);
+        assert_eq!(endpoint.ca_file.as_deref(), Some(Path::new("ca.pem")));
+        assert_eq!(endpoint.extra["reasoning_effort"], "low");
+        assert_eq!(endpoint.extra["temperature"], 0.5);
+        let (first_byte, idle) = (endpoint.timeouts.first_byte, endpoint.timeouts.idle);
+        assert_eq!((first_byte, idle), (Duration::from_millis(20), Duration::from_millis(20)));
+        assert_eq!(endpoint.timeouts.connect, defaults.connect);
     }
 }

@@ -1,5 +1,7 @@
 //! The data folder and who this installation is.
 
+#![allow(clippy::disallowed_methods, reason = "the data folder is the app's own")]
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

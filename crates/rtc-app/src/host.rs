@@ -8,12 +8,12 @@ use rtc_engine::{Engine, Host, TurnContext};
 use rtc_executor::Executor;
 use rtc_fs::{Project, VPath};
 use rtc_model::{Model, ModelId, ToolSpec};
-use rtc_tool::{Registry, ToolHandle};
+use rtc_tool::{Consent, Kind, Policy, Registry, Subject, ToolHandle, Verdict, decide};
 use rtc_types::{Clock, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{models, system_prompt};
+use crate::{Models, system_prompt};
 
 /// How many lines of a project's instructions are read at most.
 const INSTRUCTION_LINES: usize = 2_000;
@@ -22,12 +22,25 @@ pub(crate) struct AppHost {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) tools: Registry,
     pub(crate) model: ModelId,
+    pub(crate) models: Models,
     /// There once the app is open.
     pub(crate) engine: Arc<OnceLock<Engine>>,
     pub(crate) executor: Executor,
 }
 
 impl AppHost {
+    /// What the user has decided; `None` where that cannot be read.
+    async fn policy(&self, session: &Session) -> Option<Policy> {
+        let engine = self.engine.get()?;
+        let rules = engine.rules(session.project_id).await.ok()?;
+        let session_rules = engine.session(session.id).await.ok()??.private.rules;
+        Some(Policy {
+            mode: session.mode,
+            rules,
+            session_rules,
+        })
+    }
+
     async fn root(&self, session: &Session) -> Option<PathBuf> {
         let project = self.engine.get()?.project(session.project_id?).await?;
         Some(PathBuf::from(project.root))
@@ -42,11 +55,11 @@ impl Host for AppHost {
             .as_ref()
             .and_then(|root| root.file_name())
             .map(|name| name.to_string_lossy().into_owned());
-        let instructions = match root {
-            Some(root) => tokio::task::spawn_blocking(move || instructions(&root))
+        let instructions = match (root, self.policy(session).await) {
+            (Some(root), Some(policy)) => tokio::task::spawn_blocking(move || instructions(&root, &policy))
                 .await
                 .unwrap_or_default(),
-            None => None,
+            _ => None,
         };
         let (now, mode) = (self.clock.now(), session.mode);
         let tools = self.tools.describe().into_iter().map(|tool| ToolSpec {
@@ -63,7 +76,7 @@ impl Host for AppHost {
     }
 
     fn model(&self, id: &ModelId) -> Result<Arc<dyn Model>, rtc_model::Error> {
-        models::open(id)
+        self.models.open(id)
     }
 
     fn tools(&self) -> &Registry {
@@ -85,12 +98,17 @@ impl Host for AppHost {
     }
 }
 
-/// AGENTS.md of the project, as far as it is to be passed on. One that cannot be read is as good as none.
-fn instructions(root: &Path) -> Option<String> {
-    let path = VPath::parse("/AGENTS.md").ok()?;
+/// AGENTS.md of the project, as far as it is to be passed on. One that cannot be read, or that leads to a file which a
+/// call could not read without asking, is as good as none.
+fn instructions(root: &Path, policy: &Policy) -> Option<String> {
     let project = Project::open(root).ok()?;
+    let real = project.resolve(&VPath::parse("/AGENTS.md").ok()?).ok()?.path;
+    let subject = Subject::read(real.as_str());
+    if decide(policy, "read", Kind::Device, &subject, Consent::None) != Verdict::Allow {
+        return None;
+    }
     let window = project
-        .read_window(&path, 1, INSTRUCTION_LINES, &CancellationToken::new())
+        .read_window(&real, 1, INSTRUCTION_LINES, &CancellationToken::new())
         .ok()?;
     let mut text = String::new();
     for line in window.lines {

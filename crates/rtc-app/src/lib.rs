@@ -1,10 +1,5 @@
 //! Composition: builds store, engine, executor and registries from configuration. Wiring only, no rules.
 
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the app owns the data folder and the clock of the machine"
-)]
-
 mod app;
 mod clock;
 mod config;
@@ -19,4 +14,4 @@ pub use app::{App, Options};
 pub use clock::SystemClock;
 pub use config::{Config, ModelConfig};
 pub use error::Error;
-pub use models::{OFFLINE, known as known_models};
+pub use models::{KeyState, ModelEntry, Models, OFFLINE};

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use rtc_engine::{Call, Command, Done, Engine, Outcome, SessionState};
-use rtc_executor::{Claimed, OpenCall, Port, PortError, Started};
+use rtc_engine::{Call, Command, Done, Engine, Outcome, StoredSession};
+use rtc_executor::{Claimed, OpenCall, Port, PortError, Started, Terms};
 use rtc_tool::{Policy, Progress, ToolError};
-use rtc_types::{ApprovalState, RtcId, SessionId};
+use rtc_types::{Code, RtcId, SessionId};
 use serde_json::Value;
 
 /// Reaches the engine once there is one.
@@ -21,37 +21,42 @@ impl EnginePort {
             .ok_or_else(|| PortError::Later("the engine is not there yet".into()))
     }
 
+    async fn terms(&self, session: &StoredSession, call: &Call) -> Result<Terms, PortError> {
+        let rules = self
+            .engine()?
+            .rules(session.entity.project_id)
+            .await
+            .map_err(port_error)?;
+        let session_rules = session.private.rules.clone();
+        let policy = Policy {
+            mode: session.entity.mode,
+            rules,
+            session_rules,
+        };
+        Ok(Terms {
+            policy,
+            consent: call.stored.consented(),
+        })
+    }
+
     async fn tell(&self, session: SessionId, command: Command) -> Result<Done, PortError> {
         self.engine()?.tell(session, command).await.map_err(port_error)
     }
 }
 
 fn port_error(error: rtc_engine::Error) -> PortError {
-    match &error {
-        rtc_engine::Error::Store(_) => PortError::Later(error.to_string()),
+    // A store that failed stays failed until it is opened again; one that is full may have room later.
+    match error.code() {
+        Code::DiskFull => PortError::Later(error.to_string()),
         _ => PortError::Never(error.to_string()),
     }
-}
-
-/// The first open call, if an executor has something to do for it.
-fn runnable(state: &SessionState) -> Option<&Call> {
-    let call = state
-        .calls
-        .first()
-        .filter(|call| !call.claimed && !state.stopping)?;
-    let rtc = &call.stored.entity;
-    let asked = rtc
-        .approval
-        .as_ref()
-        .is_some_and(|approval| approval.state == ApprovalState::Open);
-    (!call.is_for_the_user() && !asked && rtc.outcome.is_none()).then_some(call)
 }
 
 #[async_trait]
 impl Port for EnginePort {
     async fn next(&self, session: SessionId) -> Result<Option<RtcId>, PortError> {
         let state = self.engine()?.wake(session).await.map_err(port_error)?;
-        Ok(runnable(&state).map(|call| call.stored.entity.id))
+        Ok(state.next_for_executor().map(|call| call.stored.entity.id))
     }
 
     async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError> {
@@ -60,7 +65,10 @@ impl Port for EnginePort {
             return Ok(None);
         };
         let state = engine.wake(stored.entity.session_id).await.map_err(port_error)?;
-        let Some(call) = runnable(&state).filter(|call| call.stored.entity.id == rtc) else {
+        let Some(call) = state
+            .next_for_executor()
+            .filter(|call| call.stored.entity.id == rtc)
+        else {
             return Ok(None);
         };
         let Some(stored_session) = &state.session else {
@@ -75,16 +83,10 @@ impl Port for EnginePort {
                 .map(|project| PathBuf::from(project.root)),
             None => None,
         };
-        let rules = engine.rules(project).await.map_err(port_error)?;
         Ok(Some(OpenCall {
             rtc: rtc.clone(),
             kind: private.kind,
-            consent: call.stored.consented(),
-            policy: Policy {
-                mode: stored_session.entity.mode,
-                rules,
-                session_rules: stored_session.private.rules.clone(),
-            },
+            terms: self.terms(stored_session, call).await?,
             started: private.mark.as_ref().map(|mark| Started {
                 attempt: mark.attempt,
                 at: mark.started_at,
@@ -102,8 +104,13 @@ impl Port for EnginePort {
         attempt: u32,
         mark: Option<(Value, String)>,
     ) -> Result<Claimed, PortError> {
-        match self.tell(session, Command::Claim { rtc, attempt, mark }).await? {
-            Done::Claimed => Ok(Claimed::Yes),
+        if self.tell(session, Command::Claim { rtc, attempt, mark }).await? != Done::Claimed {
+            return Ok(Claimed::No);
+        }
+        let state = self.engine()?.wake(session).await.map_err(port_error)?;
+        match (&state.session, state.call(rtc)) {
+            (Some(session), Some(call)) => Ok(Claimed::Yes(self.terms(session, call).await?)),
+            // It was stopped since.
             _ => Ok(Claimed::No),
         }
     }
@@ -146,6 +153,13 @@ impl Port for EnginePort {
 
     async fn seen(&self, session: SessionId, path: &str) -> Result<Option<Value>, PortError> {
         self.engine()?.seen(session, path).await.map_err(port_error)
+    }
+
+    fn trouble(&self, session: SessionId, reason: &str, again: bool) {
+        let code = if again { Code::DiskFull } else { Code::Internal };
+        if let Some(engine) = self.0.get() {
+            engine.tell_trouble(session, code, reason.to_owned());
+        }
     }
 
     fn progress(&self, rtc: RtcId, progress: Progress) {

@@ -23,7 +23,12 @@ pub(crate) fn build(now: Timestamp, folder: Option<&str>, mode: Mode, instructio
     // Writing to a String cannot fail.
     match folder {
         Some(name) => _ = write!(text, " The folder is called {name}."),
-        None => _ = write!(text, " No project is open: the folder is an empty scratch space."),
+        None => {
+            _ = write!(
+                text,
+                " No project is open: the folder is a private scratch space."
+            )
+        }
     }
     if let Some(instructions) = instructions {
         _ = write!(

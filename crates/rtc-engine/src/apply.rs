@@ -57,7 +57,8 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
         Command::OutcomeUnknown { rtc, evidence } => call::outcome_unknown(&mut draft, rtc, evidence),
         Command::Resolve { rtc, decision } => call::resolve(&mut draft, rtc, decision)?,
         Command::Stop => stop::stop(&mut draft),
-        Command::StopDeadline => stop::deadline(&mut draft),
+        Command::StopDeadline { rtc } => stop::deadline(&mut draft, rtc),
+        Command::AskFor { rtc, preview } => call::ask_for(&mut draft, rtc, preview),
         Command::SetMode(mode) => {
             if let Some(session) = &mut draft.state.session {
                 session.entity.mode = mode;
@@ -133,31 +134,35 @@ fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
 
 /// One turn takes over everything that waits.
 fn begin(draft: &mut Draft, context: TurnContext) -> Done {
-    let Some(session) = draft.state.session.as_ref().map(|session| session.entity.id) else {
-        return Done::Ok;
-    };
     if draft.state.turn.is_some() || draft.state.waiting.is_empty() {
         return Done::Ok;
     }
-    let id = TurnId::new(draft.mint.uuid());
-    draft.state.turn = Some(StoredTurn::new(
-        Turn {
-            id,
-            client_id: ClientId::new(id.to_string()).expect("a UUID is a client id"),
-            session_id: session,
-            status: TurnStatus::Running,
-            created_at: draft.now,
-            started_at: Some(draft.now),
-            completed_at: None,
-            error_message: None,
-        },
-        TurnPrivate::default(),
-    ));
+    let Some(turn) = new_turn(draft, TurnStatus::Running) else {
+        return Done::Ok;
+    };
+    let id = turn.entity.id;
+    draft.state.turn = Some(turn);
     draft.take_over_waiting();
     draft.set_session_status(SessionStatus::Active);
     draft.write(Write::Context(id, Box::new(context)));
     draft.after(Effect::AskModel(id));
     Done::Ok
+}
+
+fn new_turn(draft: &mut Draft, status: TurnStatus) -> Option<StoredTurn> {
+    let session_id = draft.state.session.as_ref()?.entity.id;
+    let id = TurnId::new(draft.mint.uuid());
+    let turn = Turn {
+        id,
+        client_id: ClientId::new(id.to_string()).expect("a UUID is a client id"),
+        session_id,
+        status,
+        created_at: draft.now,
+        started_at: (status == TurnStatus::Running).then_some(draft.now),
+        completed_at: None,
+        error_message: None,
+    };
+    Some(StoredTurn::new(turn, TurnPrivate::default()))
 }
 
 /// Goes on where the process ended. What the model was writing is lost and is asked for again; calls go back to the
@@ -167,7 +172,10 @@ fn recover(draft: &mut Draft) -> Done {
     for call in &mut draft.state.calls {
         call.claimed = false;
     }
-    draft.state.stopping = false;
+    if draft.state.stopping {
+        stop::recover(draft);
+        return Done::Ok;
+    }
     let Some(turn) = &draft.state.turn else {
         if !draft.state.waiting.is_empty() {
             draft.after(Effect::GatherContext);

@@ -1,9 +1,10 @@
 //! Asking the model, outside of the lane: it streams, and tells the lane what came.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use rtc_model::{AssistantBlock, Event, Reply, StopReason};
 use rtc_tool::{Consent, Kind, Policy, ToolError, Verdict, decide};
 use rtc_types::{Code, ErrorCategory, MessageId, Session, SessionId, TodoItem, ToolCallId, TurnId};
@@ -21,8 +22,8 @@ use crate::{Error, prompt};
 const SPILL_BYTES: usize = 4 * 1024;
 /// … or after this long.
 const SPILL_EVERY: Duration = Duration::from_secs(1);
-/// How long a reply that the store did not take waits before it is offered again, at most.
-const RETRY_MOST: Duration = Duration::from_secs(30);
+/// How many calls of one reply are run; the model is told of the rest.
+const MOST_CALLS: usize = 200;
 
 /// The text of the messages that are being written, whole.
 pub(crate) type LiveText = Arc<Mutex<Vec<(MessageId, String)>>>;
@@ -38,55 +39,37 @@ pub(crate) struct Ask {
 
 impl Ask {
     pub(crate) async fn run(self) {
-        let asked = self.ask().await;
-        if self.cancel.is_cancelled() {
-            return;
-        }
+        let asked = AssertUnwindSafe(self.ask())
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| {
+                let message = "a fault of the program kept the model from being asked".to_owned();
+                Err(Failed::Engine(Error::refused(Code::Internal, message)))
+            });
         let command = match asked {
             Ok(command) => command,
-            Err(Failed::Model(error)) => Command::ModelFailed {
-                turn: self.turn,
-                category: category(&error),
-                retryable: error.retryable(),
-                message: error.to_string(),
-            },
-            Err(Failed::Engine(error)) => Command::ModelFailed {
-                turn: self.turn,
-                category: ErrorCategory::System,
-                retryable: false,
-                message: error.to_string(),
-            },
+            Err(Failed::Model(error)) => self.failed(category(&error), error.retryable(), error.to_string()),
+            Err(Failed::Engine(error)) => self.failed(ErrorCategory::System, false, error.to_string()),
         };
-        self.deliver(command).await;
+        // Whoever cancelled knows what became of the turn.
+        let delivered = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => return,
+            delivered = self.lane.insist(&self.inner, self.session, command) => delivered,
+        };
+        if let Err(error) = delivered {
+            // A reply that the store does not take would leave the turn without an end.
+            let command = self.failed(ErrorCategory::System, false, error.to_string());
+            let _ = self.lane.insist(&self.inner, self.session, command).await;
+        }
     }
 
-    /// A reply is not lost because the store has no room for it: it is offered again until there is.
-    async fn deliver(&self, command: Command) {
-        let mut wait = Duration::from_secs(1);
-        loop {
-            match self.lane.tell(command.clone()).await {
-                Err(error) if error.code() == Code::DiskFull => {
-                    self.inner.tell_live(Live::Trouble {
-                        session: self.session,
-                        code: error.code(),
-                        message: error.to_string(),
-                    });
-                    tokio::select! {
-                        () = self.cancel.cancelled() => return,
-                        () = tokio::time::sleep(wait) => wait = (wait * 2).min(RETRY_MOST),
-                    }
-                }
-                Err(error) => {
-                    let (code, message) = (error.code(), error.to_string());
-                    self.inner.tell_live(Live::Trouble {
-                        session: self.session,
-                        code,
-                        message,
-                    });
-                    return;
-                }
-                Ok(_) => return,
-            }
+    fn failed(&self, category: ErrorCategory, retryable: bool, message: String) -> Command {
+        Command::ModelFailed {
+            turn: self.turn,
+            category,
+            message,
+            retryable,
         }
     }
 
@@ -164,12 +147,18 @@ impl Ask {
         if let Some(text) = spill {
             open.unspilled = 0;
             open.spilled_at = Instant::now();
-            self.lane
+            match self
+                .lane
                 .tell(Command::Spill {
                     message: open.message,
                     text,
                 })
-                .await?;
+                .await
+            {
+                // Provisional: the reply itself is what counts.
+                Err(Error::Store(error)) if error.nothing_applied() => {}
+                told => _ = told?,
+            }
         }
         Ok(())
     }
@@ -197,7 +186,11 @@ impl Ask {
                 continue;
             };
             let cut = at == last && reply.stop == StopReason::MaxTokens;
-            let plan = if cut {
+            let plan = if planned.len() >= MOST_CALLS {
+                Plan::Invalid(ToolError::invalid(format!(
+                    "a reply may have at most {MOST_CALLS} calls; this one was not run"
+                )))
+            } else if cut {
                 Plan::Invalid(ToolError::invalid(
                     "the reply reached the token limit in the middle of this call, so it was not run; make it shorter",
                 ))

@@ -108,7 +108,17 @@ pub enum Command {
     /// Stop what goes on.
     Stop,
     /// The running call had its time to end.
-    StopDeadline,
+    StopDeadline {
+        /// The call.
+        rtc: RtcId,
+    },
+    /// Ask the user about a call that needs it now and did not when it was made.
+    AskFor {
+        /// The call.
+        rtc: RtcId,
+        /// What the approval shows.
+        preview: Option<Preview>,
+    },
     /// Ask differently from now on.
     SetMode(Mode),
     /// Go on with whatever was going on when the process ended.
@@ -272,8 +282,10 @@ pub enum Effect {
     WakeExecutor,
     /// Stop this call.
     CancelCall(RtcId),
-    /// Tell the lane when a stopped call has had its time.
-    StopTimer,
+    /// Tell the lane when this call, which is being stopped, has had its time.
+    StopTimer(RtcId),
+    /// Find out what an approval of this call shows, and ask for it.
+    Preview(RtcId),
 }
 
 /// What a command is applied with.

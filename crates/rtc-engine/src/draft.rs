@@ -110,7 +110,13 @@ impl Draft {
         self.set_turn_status(status);
         self.set_session_status(SessionStatus::Idle);
         if let Some(turn) = self.state.turn.take() {
-            self.tell(UpdateEntity::Turn, UpdateAction::Updated, turn.entity.id.uuid());
+            let is_new = self.before.turn.is_none();
+            let action = if is_new {
+                UpdateAction::Created
+            } else {
+                UpdateAction::Updated
+            };
+            self.tell(UpdateEntity::Turn, action, turn.entity.id.uuid());
             self.writes.push(Write::Turn(turn));
         }
         if let Some(session) = &mut self.state.session {
@@ -242,6 +248,7 @@ impl Draft {
                 .iter()
                 .map(|call| call.stored.entity.offset)
                 .collect();
+            session.private.stopping = self.state.stopping;
         }
         if let Some(mut session) = self.state.session.clone() {
             let before = self.before.session.take();

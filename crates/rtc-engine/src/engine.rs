@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rtc_store::{Offset, Room, Store};
-use rtc_tool::Progress;
+use rtc_tool::{Kind, Progress, ToolError, ToolHandle};
 use rtc_types::{
     Clock, Code, Message, MessageId, Project, ProjectId, RtcId, Rule, Session, SessionId, Update, UserId,
 };
@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::command::{Command, Done, Send};
+use crate::command::{Command, Done, Outcome, Send};
 use crate::host::Host;
 use crate::lane::{Lane, LaneSender};
 use crate::records::Records;
@@ -157,7 +157,8 @@ impl Engine {
     /// Sends a message; the first one makes the session. Sending it again under the same client id changes nothing.
     /// Refused while the disk is nearly full: what goes on already can still be finished.
     pub async fn send(&self, send: Send) -> Result<Message, Error> {
-        if self.inner.records.store.room().await == Room::Low {
+        let is_new = self.inner.records.sent(&send.client_id).await?.is_none();
+        if is_new && self.inner.records.store.room().await == Room::Low {
             return Err(Error::refused(
                 Code::DiskFull,
                 "the disk is nearly full, so nothing new is begun; nothing that was there is lost. Free some space \
@@ -169,6 +170,58 @@ impl Engine {
             Done::Message(message) => Ok(*message),
             _ => Err(Error::Ended),
         }
+    }
+
+    /// Hands in what the user answered to a call of a tool that the user answers. A wrong answer changes nothing.
+    pub async fn answer(&self, rtc: RtcId, answer: Value) -> Result<(), Error> {
+        let (stored, tool) = self.question(rtc).await?;
+        let result = tool
+            .answer(&stored.entity.parameters, answer)
+            .map_err(|error| Error::refused(Code::RtcInvalidResult, error.to_string()))?;
+        self.finish(&stored, Ok(result)).await
+    }
+
+    /// The user, or nobody, answers such a call with nothing; the model is told why.
+    pub async fn dismiss(&self, rtc: RtcId, why: &str) -> Result<(), Error> {
+        let (stored, _) = self.question(rtc).await?;
+        self.finish(&stored, Err(ToolError::denied(why))).await
+    }
+
+    async fn question(&self, rtc: RtcId) -> Result<(StoredRtc, &Arc<dyn ToolHandle>), Error> {
+        let not_found = || {
+            Error::refused(
+                Code::RtcNotFound,
+                format!("there is no call {rtc} that the user answers"),
+            )
+        };
+        let stored = self.inner.records.rtc(rtc).await?.ok_or_else(not_found)?;
+        let tool = self.inner.host.tools().get(&stored.entity.tool_name);
+        let tool = tool
+            .filter(|tool| tool.kind() == Kind::User)
+            .ok_or_else(not_found)?;
+        Ok((stored, tool))
+    }
+
+    async fn finish(&self, stored: &StoredRtc, result: Result<Value, ToolError>) -> Result<(), Error> {
+        let outcome = Outcome {
+            result,
+            seen: Vec::new(),
+        };
+        let command = Command::Finish {
+            rtc: stored.entity.id,
+            attempt: stored.entity.attempt,
+            outcome,
+        };
+        self.tell(stored.entity.session_id, command).await.map(|_| ())
+    }
+
+    /// Tells the user of a session that something does not go on by itself.
+    pub fn tell_trouble(&self, session: SessionId, code: Code, message: String) {
+        self.inner.tell_live(Live::Trouble {
+            session,
+            code,
+            message,
+        });
     }
 
     /// Tells a session something.

@@ -48,6 +48,11 @@ impl Keys {
         key!(self, b'L', session.as_bytes())
     }
 
+    /// Likewise for what sessions share.
+    pub(crate) fn user_lane(&self) -> Key {
+        key!(self, b'V')
+    }
+
     pub(crate) fn turns(&self, session: SessionId) -> Key {
         key!(self, b'T', session.as_bytes())
     }

@@ -1,22 +1,26 @@
 //! The driver of a session's lane: one task, one command at a time; commits a step, then does what it says.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use rtc_store::{Expect, Revision};
-use rtc_types::{Code, ContentData, SessionId, TurnId, UpdateId};
+use futures::FutureExt;
+use rtc_types::{Code, ContentData, RtcId, SessionId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{Ask, LiveText};
 use crate::command::{Command, Done, Effect, Given, Send, Step};
 use crate::engine::Inner;
+use crate::fence::Fence;
 use crate::state::SessionState;
 use crate::user::Rules;
 use crate::{Error, apply};
 
 /// How many commands may wait for a lane; whoever sends more waits.
 pub(crate) const LANE_QUEUE: usize = 256;
+/// How long something that the store had no room for waits before it is offered again, at most.
+const RETRY_MOST: Duration = Duration::from_secs(30);
 /// How long a running call has to end after Stop.
 const STOP_TIME: Duration = Duration::from_millis(500);
 
@@ -43,6 +47,29 @@ impl LaneSender {
         receipt.await.map_err(|_| Error::Ended)?
     }
 
+    /// Tells it again and again while the store has no room, after 1, 2, 4 … 30 s, and says so. Any other error is told
+    /// and given back at once.
+    pub(crate) async fn insist(
+        &self,
+        inner: &Inner,
+        session: SessionId,
+        command: Command,
+    ) -> Result<Done, Error> {
+        let mut wait = Duration::from_secs(1);
+        loop {
+            let error = match self.tell(command.clone()).await {
+                Ok(done) => return Ok(done),
+                Err(error) => error,
+            };
+            inner.trouble(session, &error);
+            if error.code() != Code::DiskFull {
+                return Err(error);
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(RETRY_MOST);
+        }
+    }
+
     pub(crate) async fn inspect(&self) -> Result<SessionState, Error> {
         let (reply, state) = oneshot::channel();
         self.0
@@ -62,32 +89,29 @@ pub(crate) struct Lane {
     inner: Arc<Inner>,
     session: SessionId,
     state: SessionState,
-    /// The revision at which this lane took the session; a lane of another process that takes it makes ours end.
     fence: Fence,
     sender: mpsc::WeakSender<Told>,
     asking: Option<Asking>,
-}
-
-enum Fence {
-    /// Not taken yet; what was there before.
-    Before(Option<Revision>),
-    Taken(Revision),
+    /// Whether what the last process left open goes on. Nothing else is done before.
+    recovered: bool,
 }
 
 impl Lane {
     /// Starts the lane of a session and lets it go on with what is open.
     pub(crate) async fn start(inner: Arc<Inner>, session: SessionId) -> Result<LaneSender, Error> {
         let state = inner.records.state(session).await?;
-        let before = inner.records.store.get(&inner.records.keys.lane(session)).await?;
-        let fence = Fence::Before(before.map(|entry| entry.revision));
+        let fence = Fence::new(&*inner.records.store, inner.records.keys.lane(session)).await?;
         let (sender, receiver) = mpsc::channel(LANE_QUEUE);
+        let recovered = state.session.is_none();
+        let weak = sender.downgrade();
         let lane = Self {
             inner,
             session,
             state,
             fence,
-            sender: sender.downgrade(),
+            sender: weak,
             asking: None,
+            recovered,
         };
         tokio::spawn(lane.run(receiver));
         Ok(LaneSender(sender))
@@ -95,13 +119,16 @@ impl Lane {
 
     async fn run(mut self, mut receiver: mpsc::Receiver<Told>) {
         let shutdown = self.inner.shutdown.clone();
-        if self.state.session.is_some()
-            && self
-                .perform(Command::Recover)
-                .await
-                .is_err_and(|error| ends(&error))
-        {
-            return;
+        if let Err(error) = self.recover().await {
+            self.inner.trouble(self.session, &error);
+            if ends(&error) {
+                return;
+            }
+            // Until there is room; whatever comes before tries it, too.
+            let (inner, session) = (self.inner.clone(), self.session);
+            self.later(async move |lane: LaneSender| {
+                let _ = lane.insist(&inner, session, Command::Recover).await;
+            });
         }
         loop {
             let told = tokio::select! {
@@ -112,9 +139,10 @@ impl Lane {
             match told {
                 Some(Told::Command(command, reply)) => {
                     let result = self.perform(*command).await;
-                    let ended = result.as_ref().is_err_and(ends);
+                    let ended = result.as_ref().err().filter(|error| ends(error)).cloned();
                     let _ = reply.send(result);
-                    if ended {
+                    if let Some(error) = ended {
+                        self.inner.trouble(self.session, &error);
                         break;
                     }
                 }
@@ -128,13 +156,29 @@ impl Lane {
     }
 
     async fn perform(&mut self, command: Command) -> Result<Done, Error> {
+        self.recover().await?;
+        if matches!(command, Command::Recover) {
+            return Ok(Done::Ok);
+        }
+        self.apply(command).await
+    }
+
+    async fn recover(&mut self) -> Result<(), Error> {
+        if !self.recovered {
+            self.apply(Command::Recover).await?;
+            self.recovered = true;
+        }
+        Ok(())
+    }
+
+    async fn apply(&mut self, command: Command) -> Result<Done, Error> {
         if let Command::Send(send) = &command
             && let Some(done) = self.sent_before(send).await?
         {
             return Ok(done);
         }
         if matches!(command, Command::Stop) {
-            self.spill_all().await?;
+            self.spill_all()?;
         }
         loop {
             let project = self
@@ -154,8 +198,7 @@ impl Lane {
             match self.commit(&step, &rules).await {
                 Ok(()) => return Ok(self.accept(step)),
                 Err(rtc_store::Error::PreconditionFailed { key }) => {
-                    let keys = self.inner.records.keys;
-                    if key == keys.lane(self.session) {
+                    if self.fence.is_lost(&key) {
                         return Err(Error::Ended);
                     }
                     // The rules changed in between: decide again. A client id that was taken in between, by another
@@ -172,26 +215,13 @@ impl Lane {
     }
 
     async fn commit(&mut self, step: &Step, rules: &Rules) -> Result<(), rtc_store::Error> {
-        let keys = self.inner.records.keys;
-        let update = UpdateId::new(self.inner.clock.stamp().mint().uuid());
-        let mut batch = self.inner.records.batch(self.session, step, update, rules);
-        match self.fence {
-            Fence::Taken(revision) => {
-                batch.require(keys.lane(self.session), Expect::Revision(revision));
-            }
-            Fence::Before(revision) => {
-                let expect = revision.map_or(Expect::Absent, Expect::Revision);
-                batch.require(keys.lane(self.session), expect);
-                batch.put(keys.lane(self.session), update.as_bytes().as_slice());
-            }
-        }
+        let records = &self.inner.records;
+        let mut mint = self.inner.clock.stamp().mint();
+        let mut batch = records.batch(self.session, step, &mut mint, rules);
         if !step.provisional {
-            rules.require(&mut batch, keys);
+            rules.require(&mut batch, records.keys);
         }
-        let receipt = self.inner.records.store.commit(batch).await?;
-        if matches!(self.fence, Fence::Before(_)) {
-            self.fence = Fence::Taken(receipt.revision);
-        }
+        let receipt = self.fence.commit(&*records.store, batch).await?;
         if let Some(offset) = receipt.offsets.last() {
             self.inner.committed(*offset);
         }
@@ -213,21 +243,29 @@ impl Lane {
             Effect::CancelModel => self.stop_asking(),
             Effect::WakeExecutor => self.inner.host.wake(self.session),
             Effect::CancelCall(rtc) => self.inner.host.cancel(rtc),
-            Effect::StopTimer => self.later(async |lane: LaneSender| {
+            Effect::Preview(rtc) => self.preview(rtc),
+            Effect::StopTimer(rtc) => self.later(async move |lane: LaneSender| {
                 tokio::time::sleep(STOP_TIME).await;
-                let _ = lane.tell(Command::StopDeadline).await;
+                let _ = lane.tell(Command::StopDeadline { rtc }).await;
             }),
         }
     }
 
-    /// Runs beside the lane and tells it something later.
+    /// Runs beside the lane and tells it something later. A fault there is told, never swallowed.
     fn later<F>(&self, work: impl FnOnce(LaneSender) -> F)
     where
         F: Future<Output = ()> + std::marker::Send + 'static,
     {
-        if let Some(sender) = self.sender.upgrade() {
-            tokio::spawn(work(LaneSender(sender)));
-        }
+        let Some(sender) = self.sender.upgrade() else {
+            return;
+        };
+        let (work, inner, session) = (work(LaneSender(sender)), self.inner.clone(), self.session);
+        tokio::spawn(async move {
+            if AssertUnwindSafe(work).catch_unwind().await.is_err() {
+                let message = "a fault of the program stopped this session; start the program again to go on";
+                inner.trouble(session, &Error::refused(Code::Internal, message));
+            }
+        });
     }
 
     fn gather(&self) {
@@ -236,15 +274,27 @@ impl Lane {
         };
         let inner = self.inner.clone();
         self.later(async move |lane: LaneSender| {
-            let context = inner.host.turn_context(&session).await;
-            if let Err(error) = lane
-                .tell(Command::Begin {
-                    context: Box::new(context),
-                })
-                .await
-            {
-                inner.trouble(session.id, &error);
-            }
+            let context = Box::new(inner.host.turn_context(&session).await);
+            let _ = lane.insist(&inner, session.id, Command::Begin { context }).await;
+        });
+    }
+
+    fn preview(&self, rtc: RtcId) {
+        let Some(session) = self.state.session.as_ref().map(|session| session.entity.clone()) else {
+            return;
+        };
+        let Some(call) = self.state.call(rtc).map(|call| call.stored.entity.clone()) else {
+            return;
+        };
+        let inner = self.inner.clone();
+        self.later(async move |lane: LaneSender| {
+            let preview = match inner.host.tools().get(&call.tool_name) {
+                Some(tool) => inner.host.preview(&session, tool, &call.parameters).await,
+                None => None,
+            };
+            let _ = lane
+                .insist(&inner, session.id, Command::AskFor { rtc, preview })
+                .await;
         });
     }
 
@@ -276,8 +326,9 @@ impl Lane {
         }
     }
 
-    /// What is being written is kept, up to the last letter.
-    async fn spill_all(&mut self) -> Result<(), Error> {
+    /// What is being written is kept, up to the last letter. Not committed by itself: the step of the stop writes these
+    /// messages with their text.
+    fn spill_all(&mut self) -> Result<(), Error> {
         let Some(asking) = &self.asking else { return Ok(()) };
         let texts = asking.text.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (message, text) in texts {
@@ -285,7 +336,6 @@ impl Lane {
                 rules: Vec::new(),
                 stamp: self.inner.clock.stamp(),
             };
-            // Not committed by itself: the step of the stop writes these messages with their text.
             self.state = apply(&self.state, Command::Spill { message, text }, &given)?.state;
         }
         Ok(())

@@ -9,6 +9,7 @@ mod command;
 mod draft;
 mod engine;
 mod error;
+mod fence;
 mod host;
 mod keys;
 mod lane;
@@ -30,7 +31,7 @@ pub use keys::Keys;
 pub use own_tools::TodoWrite;
 pub use prompt::request;
 pub use rtc_store::Offset;
-pub use state::{Call, SessionState};
+pub use state::{Asked, Call, SessionState};
 pub use stored::{
     Mark, MessagePrivate, ProviderReply, RtcPrivate, SessionPrivate, Stored, StoredMessage, StoredRtc,
     StoredSession, StoredTurn, TurnContext, TurnPrivate,

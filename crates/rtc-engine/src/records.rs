@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rtc_store::{Batch, Durability, Key, Offset, Store};
 use rtc_types::{
-    Message, Rtc, RtcId, Session, SessionId, Turn, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
+    Message, Mint, Rtc, RtcId, Session, SessionId, Turn, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ use crate::{Error, Keys};
 
 /// How many records one read takes.
 const PAGE: usize = 500;
+
+/// How many changed entities one update tells of; a larger step makes several.
+const ROW_ITEMS: usize = 200;
 
 /// An entry of the topic stream: thin, the entities are filled in at delivery.
 #[derive(Serialize, Deserialize)]
@@ -37,7 +40,7 @@ pub(crate) struct Records {
 
 impl Records {
     /// The batch of a step. The update goes to the user's stream also while nobody listens.
-    pub(crate) fn batch(&self, session: SessionId, step: &Step, update: UpdateId, rules: &Rules) -> Batch {
+    pub(crate) fn batch(&self, session: SessionId, step: &Step, mint: &mut Mint, rules: &Rules) -> Batch {
         let keys = self.keys;
         let mut batch = Batch::new();
         for write in &step.writes {
@@ -79,14 +82,17 @@ impl Records {
         }
         if step.provisional {
             batch.durability(Durability::Lazy);
-        } else if !step.items.is_empty() {
-            batch.append(
-                keys.topic(),
-                encode(&Row {
-                    id: update,
-                    items: step.items.clone(),
-                }),
-            );
+        } else {
+            for items in step.items.chunks(ROW_ITEMS) {
+                let id = UpdateId::new(mint.uuid());
+                batch.append(
+                    keys.topic(),
+                    encode(&Row {
+                        id,
+                        items: items.to_vec(),
+                    }),
+                );
+            }
         }
         batch
     }
@@ -197,6 +203,7 @@ impl Records {
                 claimed: false,
             });
         }
+        state.stopping = stored.private.stopping;
         state.session = Some(stored);
         Ok(state)
     }

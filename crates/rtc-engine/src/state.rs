@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use rtc_types::{Mode, RtcId};
+use rtc_tool::Kind;
+use rtc_types::{ApprovalState, Mode, OutcomeKnown, RtcId};
 
 use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn};
 
@@ -32,11 +33,15 @@ pub struct Call {
     pub claimed: bool,
 }
 
-impl Call {
-    /// The user answers it, not an executor.
-    pub fn is_for_the_user(&self) -> bool {
-        self.stored.private.kind == rtc_tool::Kind::User
-    }
+/// What the user has to say of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// Whether it may run.
+    Approval,
+    /// The answer to a question of the model.
+    Question,
+    /// What to make of a start whose outcome nobody knows.
+    Outcome,
 }
 
 impl SessionState {
@@ -63,6 +68,32 @@ impl SessionState {
     /// The call with this id, if it is open.
     pub fn call(&self, rtc: RtcId) -> Option<&Call> {
         self.calls.iter().find(|call| call.stored.entity.id == rtc)
+    }
+
+    /// The first open call, if an executor has something to do for it: run it, or look at what an earlier start left.
+    pub fn next_for_executor(&self) -> Option<&Call> {
+        let call = self
+            .calls
+            .first()
+            .filter(|call| !call.claimed && self.waits_for_user().is_none())?;
+        (!self.stopping || call.stored.private.mark.is_some()).then_some(call)
+    }
+
+    /// The first open call, if the user has to say something before anything goes on.
+    pub fn waits_for_user(&self) -> Option<(&Call, Asked)> {
+        let call = self.calls.first()?;
+        let entity = &call.stored.entity;
+        let approval = entity.approval.as_ref().map(|approval| approval.state);
+        let asked = if approval == Some(ApprovalState::Open) {
+            Asked::Approval
+        } else if entity.outcome == Some(OutcomeKnown::Unknown) {
+            Asked::Outcome
+        } else if call.stored.private.kind == Kind::User {
+            Asked::Question
+        } else {
+            return None;
+        };
+        Some((call, asked))
     }
 
     /// Nothing goes on and nothing waits.

@@ -2,7 +2,7 @@
 
 use rtc_model::{AssistantBlock, ModelId};
 use rtc_tool::{Kind, Subject};
-use rtc_types::{ApprovalState, Mode, Rule, Timestamp, ToolCallId, TurnId};
+use rtc_types::{ApprovalDecision, Mode, Rule, Timestamp, ToolCallId, TurnId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,18 +59,26 @@ pub type StoredMessage = Stored<rtc_types::Message, MessagePrivate>;
 pub type StoredRtc = Stored<rtc_types::Rtc, RtcPrivate>;
 
 impl StoredRtc {
-    /// The paths that a Yes of the user covers: those that the call names and those that the approval showed. `None`
-    /// without a Yes.
+    /// What the call is about, links followed as far as its preview did.
+    pub fn subject(&self) -> Subject {
+        let mut subject = self.private.subject.clone();
+        for path in self.entity.preview.iter().flat_map(|preview| &preview.paths) {
+            if !subject.paths.contains(path) {
+                subject.paths.push(path.clone());
+            }
+        }
+        subject
+    }
+
+    /// The paths that a Yes of the user covers: all that the approval showed. `None` without the user's own Yes to this
+    /// call; one that became needless by a rule or a mode is no Yes.
     pub fn consented(&self) -> Option<Vec<String>> {
-        let approval = self.entity.approval.as_ref()?;
-        (approval.state == ApprovalState::Approved).then(|| {
-            let shown = self
-                .entity
-                .preview
-                .iter()
-                .flat_map(|preview| preview.paths.iter());
-            self.private.subject.paths.iter().chain(shown).cloned().collect()
-        })
+        match self.entity.approval.as_ref()?.decision? {
+            ApprovalDecision::Once | ApprovalDecision::Session | ApprovalDecision::Project => {
+                Some(self.subject().paths)
+            }
+            ApprovalDecision::Reject | ApprovalDecision::Never => None,
+        }
     }
 }
 
@@ -91,6 +99,9 @@ pub struct SessionPrivate {
     pub streaming: Vec<u32>,
     /// Offsets of the calls without a result.
     pub calls: Vec<u32>,
+    /// The turn is being stopped; a process that ends now must not go on with it.
+    #[serde(default)]
+    pub stopping: bool,
 }
 
 /// The private part of a turn.
@@ -136,6 +147,9 @@ pub struct RtcPrivate {
     pub subject: Subject,
     /// Which reply of its turn it belongs to.
     pub round: u32,
+    /// An earlier start of it may have taken effect, and the user had it started again.
+    #[serde(default)]
+    pub unsure: bool,
     /// Set from before its effect until its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,

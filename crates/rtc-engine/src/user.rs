@@ -7,6 +7,7 @@ use rtc_store::{Batch, Expect, Revision, Store};
 use rtc_types::{DeviceId, Project, ProjectId, Rule, Stamp};
 use tokio::sync::Mutex;
 
+use crate::fence::Fence;
 use crate::stored::{decode, encode};
 use crate::{Error, Keys};
 
@@ -122,7 +123,7 @@ impl Rules {
 pub(crate) struct UserLane {
     store: Arc<dyn Store>,
     keys: Keys,
-    state: Mutex<UserState>,
+    state: Mutex<(UserState, Fence)>,
 }
 
 impl UserLane {
@@ -137,20 +138,21 @@ impl UserLane {
                 projects.push(decode(&entry.value)?);
             }
         }
+        let fence = Fence::new(&*store, keys.user_lane()).await?;
         Ok(Self {
             store,
             keys,
-            state: Mutex::new(UserState { projects }),
+            state: Mutex::new((UserState { projects }, fence)),
         })
     }
 
     pub(crate) async fn tell(&self, command: UserCommand, stamp: Stamp) -> Result<Project, Error> {
-        let mut state = self.state.lock().await;
-        let (project, changed) = apply_user(&state, command, stamp)?;
+        let (state, fence) = &mut *self.state.lock().await;
+        let (project, changed) = apply_user(state, command, stamp)?;
         if changed {
             let mut batch = Batch::new();
             batch.put(self.keys.project(project.id), encode(&project));
-            self.store.commit(batch).await?;
+            fence.commit(&*self.store, batch).await?;
             state.projects.retain(|known| known.id != project.id);
             state.projects.push(project.clone());
         }
@@ -161,6 +163,7 @@ impl UserLane {
         self.state
             .lock()
             .await
+            .0
             .projects
             .iter()
             .find(|project| project.id == id)

@@ -148,10 +148,6 @@ impl Clock for TestClock {
         Timestamp::UNIX_EPOCH
     }
 
-    fn monotonic(&self) -> Duration {
-        Duration::ZERO
-    }
-
     fn entropy(&self) -> u64 {
         Uuid::new_v4().as_u64_pair().1
     }

@@ -42,27 +42,36 @@ pub(crate) async fn run(
         seen: seen.clone(),
     };
     let before = call.rtc.attempt;
-    let Some(tool) = inner.tools.get(&call.rtc.tool_name).cloned() else {
-        let error = ToolError::not_found(format!("this device has no tool {}", call.rtc.tool_name));
-        return this.finish(&call, before, Err(error)).await;
+    let found = match (inner.tools.get(&call.rtc.tool_name).cloned(), extensions) {
+        (Some(tool), Ok(extensions)) => Ok((tool, extensions)),
+        (None, _) => Err(ToolError::not_found(format!(
+            "this device has no tool {}",
+            call.rtc.tool_name
+        ))),
+        (_, Err(error)) => Err(error),
     };
-    let extensions = match extensions {
-        Ok(extensions) => extensions,
-        Err(error) => return this.finish(&call, before, Err(error)).await,
+    let (tool, extensions) = match (found, &call.started) {
+        (Ok(found), _) => found,
+        // It may have taken effect; without its folder or tool nobody can tell.
+        (Err(error), Some(started)) => {
+            return this
+                .outcome_unknown(&call, started, &format!("It could not be looked at: {error}."))
+                .await;
+        }
+        (Err(error), None) => return this.finish(&call, before, Err(error)).await,
     };
-    let permit = PathPermit {
-        policy: call.policy.clone(),
-        tool_name: call.rtc.tool_name.clone(),
-        kind: call.kind,
-        consent: call.consent.clone(),
-    };
+    let permit = Arc::new(PathPermit::new(
+        &call.rtc.tool_name,
+        call.kind,
+        call.terms.clone(),
+    ));
     let attempt = before + 1;
     let context = CallContext {
         session,
         rtc: call.rtc.id,
         attempt,
         cancel,
-        permit: Arc::new(permit),
+        permit: permit.clone(),
         seen,
         extensions,
     };
@@ -79,8 +88,9 @@ pub(crate) async fn run(
         .as_ref()
         .map(|prepared| (prepared.mark.clone(), digest(&call.rtc.parameters)));
     let has_effect = mark.is_some();
-    if inner.port.claim(session, call.rtc.id, attempt, mark).await? == Claimed::No {
-        return Ok(Ran::Waits);
+    match inner.port.claim(session, call.rtc.id, attempt, mark).await? {
+        Claimed::Yes(terms) => permit.set(terms),
+        Claimed::No => return Ok(Ran::Waits),
     }
     let mut stream = tool.execute(context, call.rtc.parameters.clone(), prepared);
     let shown = tokio::time::sleep(SHOWN_AFTER);
@@ -135,12 +145,21 @@ impl Run<'_> {
             Ok(Recovery::Neither(evidence)) => evidence,
             Err(error) => format!("It could not be looked at: {error}."),
         };
+        self.outcome_unknown(call, started, &evidence).await.map(Some)
+    }
+
+    async fn outcome_unknown(
+        &self,
+        call: &OpenCall,
+        started: &Started,
+        evidence: &str,
+    ) -> Result<Ran, PortError> {
         let evidence = format!("It was started at {}. {evidence}", started.at);
         self.inner
             .port
             .outcome_unknown(self.session, call.rtc.id, evidence)
             .await?;
-        Ok(Some(Ran::Waits))
+        Ok(Ran::Waits)
     }
 
     /// Hands over the result, for as long as it takes.
@@ -161,7 +180,7 @@ impl Run<'_> {
             match told {
                 Ok(()) => return Ok(Ran::Ended),
                 Err(PortError::Later(reason)) => {
-                    tracing::warn!(rtc = %call.rtc.id, reason, "the result is offered again");
+                    self.inner.port.trouble(self.session, &reason, true);
                     tokio::time::sleep(wait).await;
                     wait = (wait * 2).min(RETRY_MOST);
                 }

@@ -9,13 +9,14 @@ use rtc_fs::{PreImageFolder, Project};
 use rtc_tool::{CallContext, Extensions, Policy, Registry, ToolError, ToolHandle};
 use rtc_types::{Mode, Preview, PreviewKind, RtcId, SessionId};
 use serde_json::Value;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::Ran;
 use crate::permit::PathPermit;
 use crate::seen::SeenByCall;
-use crate::{Port, PortError};
+use crate::{Port, PortError, Terms};
 
 /// A worker that is told to look while it works looks once more, however often it is told.
 const WAKE_QUEUE: usize = 1;
@@ -51,7 +52,7 @@ pub(crate) struct Inner {
 #[derive(Clone)]
 struct Running {
     cancel: CancellationToken,
-    ended: watch::Receiver<bool>,
+    ended: watch::Receiver<Option<Result<Ran, PortError>>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -79,13 +80,16 @@ impl Executor {
     /// Lets the session's worker look for calls that can run. Does not wait.
     pub fn wake(&self, session: SessionId) {
         let mut workers = lock(&self.inner.workers);
-        let worker = workers.entry(session).or_insert_with(|| {
-            let (sender, receiver) = mpsc::channel(WAKE_QUEUE);
-            tokio::spawn(self.clone().work(session, receiver));
-            sender
-        });
-        // Full: it is going to look anyway.
-        let _ = worker.try_send(());
+        if let Some(worker) = workers.get(&session)
+            && !matches!(worker.try_send(()), Err(TrySendError::Closed(())))
+        {
+            // Full is as good: it is going to look anyway.
+            return;
+        }
+        let (sender, receiver) = mpsc::channel(WAKE_QUEUE);
+        let _ = sender.try_send(());
+        workers.insert(session, sender);
+        tokio::spawn(self.clone().work(session, receiver));
     }
 
     /// What an approval shows of a call. It is for the user's eyes, so it may read what a call may not.
@@ -109,18 +113,16 @@ impl Executor {
             mode: Mode::Bypass,
             ..Policy::default()
         };
-        let tool_name = tool.describe().name.clone();
+        let terms = Terms {
+            policy,
+            consent: None,
+        };
         let context = CallContext {
             session,
             rtc: RtcId::new(uuid::Uuid::nil()),
             attempt: 0,
             cancel: self.inner.shutdown.child_token(),
-            permit: Arc::new(PathPermit {
-                policy,
-                tool_name,
-                kind: tool.kind(),
-                consent: None,
-            }),
+            permit: Arc::new(PathPermit::new(tool.describe().name.clone(), tool.kind(), terms)),
             seen: Arc::new(SeenByCall::new(self.inner.port.clone(), session)),
             extensions,
         };
@@ -167,11 +169,11 @@ impl Executor {
                 Ok(Ran::Ended) => wait = Duration::from_secs(1),
                 Ok(Ran::Waits) => return,
                 Err(PortError::Never(reason)) => {
-                    tracing::warn!(%session, reason, "a call could not be run");
+                    self.inner.port.trouble(session, &reason, false);
                     return;
                 }
                 Err(PortError::Later(reason)) => {
-                    tracing::warn!(%session, reason, "the engine is asked again");
+                    self.inner.port.trouble(session, &reason, true);
                     tokio::time::sleep(wait).await;
                     wait = (wait * 2).min(RETRY_MOST);
                 }
@@ -182,7 +184,7 @@ impl Executor {
     /// Runs a call by its id: what was approved is what runs. Single-flight: while it runs, everybody else who asks for
     /// it waits for the same run.
     pub async fn run(&self, rtc: RtcId) -> Result<Ran, PortError> {
-        let (mine, ended) = watch::channel(false);
+        let (mine, ended) = watch::channel(None);
         let cancel = self.inner.shutdown.child_token();
         let other = {
             let mut running = lock(&self.inner.running);
@@ -200,19 +202,30 @@ impl Executor {
         };
         if let Some(mut other) = other {
             // The sender is dropped at the end of its run, whatever happens there.
-            let _ = other.ended.wait_for(|ended| *ended).await;
-            return Ok(Ran::Ended);
+            let joined = other
+                .ended
+                .wait_for(Option::is_some)
+                .await
+                .ok()
+                .and_then(|ended| (*ended).clone());
+            return joined
+                .unwrap_or_else(|| Err(PortError::Never("the run that was joined broke down".into())));
         }
-        let _run = Run {
+        let run = Run {
             inner: &self.inner,
             rtc,
-            _ended: mine,
+            ended: mine,
         };
-        let Some(call) = self.inner.port.load(rtc).await? else {
-            return Ok(Ran::Waits);
-        };
-        let extensions = self.inner.extensions(call.root.clone()).await;
-        crate::call::run(&self.inner, call, cancel, extensions).await
+        let result = async {
+            let Some(call) = self.inner.port.load(rtc).await? else {
+                return Ok(Ran::Waits);
+            };
+            let extensions = self.inner.extensions(call.root.clone()).await;
+            crate::call::run(&self.inner, call, cancel, extensions).await
+        }
+        .await;
+        run.ended.send_replace(Some(result.clone()));
+        result
     }
 }
 
@@ -220,7 +233,7 @@ impl Executor {
 struct Run<'i> {
     inner: &'i Inner,
     rtc: RtcId,
-    _ended: watch::Sender<bool>,
+    ended: watch::Sender<Option<Result<Ran, PortError>>>,
 }
 
 impl Drop for Run<'_> {

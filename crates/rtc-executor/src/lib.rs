@@ -12,4 +12,4 @@ mod seen;
 
 pub use call::Ran;
 pub use executor::{Executor, Folder};
-pub use port::{Claimed, OpenCall, Port, PortError, Started};
+pub use port::{Claimed, OpenCall, Port, PortError, Started, Terms};

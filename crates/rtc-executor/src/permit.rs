@@ -1,12 +1,30 @@
 //! The permission of each path that a running call really opens.
 
-use rtc_tool::{Access, Consent, Kind, Permit, Policy, Subject, ToolError, Verdict, decide};
+use std::sync::{PoisonError, RwLock};
+
+use rtc_tool::{Access, Consent, Kind, Permit, Subject, ToolError, Verdict, decide};
+
+use crate::Terms;
 
 pub(crate) struct PathPermit {
-    pub(crate) policy: Policy,
-    pub(crate) tool_name: String,
-    pub(crate) kind: Kind,
-    pub(crate) consent: Option<Vec<String>>,
+    tool_name: String,
+    kind: Kind,
+    terms: RwLock<Terms>,
+}
+
+impl PathPermit {
+    pub(crate) fn new(tool_name: impl Into<String>, kind: Kind, terms: Terms) -> Self {
+        Self {
+            tool_name: tool_name.into(),
+            kind,
+            terms: RwLock::new(terms),
+        }
+    }
+
+    /// From now on these hold.
+    pub(crate) fn set(&self, terms: Terms) {
+        *self.terms.write().unwrap_or_else(PoisonError::into_inner) = terms;
+    }
 }
 
 impl Permit for PathPermit {
@@ -16,8 +34,9 @@ impl Permit for PathPermit {
             paths: vec![path.to_owned()],
             digest: None,
         };
-        let consent = self.consent.as_deref().map_or(Consent::None, Consent::Given);
-        match decide(&self.policy, &self.tool_name, self.kind, &subject, consent) {
+        let terms = self.terms.read().unwrap_or_else(PoisonError::into_inner);
+        let consent = terms.consent.as_deref().map_or(Consent::None, Consent::Given);
+        match decide(&terms.policy, &self.tool_name, self.kind, &subject, consent) {
             Verdict::Allow => Ok(()),
             Verdict::Deny(why) => Err(ToolError::denied(why)),
             // In the middle of a run nothing asks.
@@ -31,20 +50,20 @@ impl Permit for PathPermit {
 
 #[cfg(test)]
 mod tests {
+    use rtc_tool::Policy;
     use rtc_types::Mode;
 
     use super::*;
 
     #[test]
     fn a_path_reached_in_the_middle_of_a_run_is_refused_where_it_would_be_asked_for() {
-        let permit = |consent: Option<&str>| PathPermit {
-            policy: Policy {
+        let permit = |consent: Option<&str>| {
+            let policy = Policy {
                 mode: Mode::Edit,
                 ..Policy::default()
-            },
-            tool_name: "edit".into(),
-            kind: Kind::Device,
-            consent: consent.map(|path| vec![path.to_owned()]),
+            };
+            let consent = consent.map(|path| vec![path.to_owned()]);
+            PathPermit::new("edit", Kind::Device, Terms { policy, consent })
         };
         assert!(permit(None).check(Access::Write, "/src/a.rs").is_ok());
         let refused = permit(None).check(Access::Write, "/.git/config").unwrap_err();
@@ -58,6 +77,18 @@ mod tests {
             permit(Some("/.git/config"))
                 .check(Access::Write, "/.git/hooks/x")
                 .is_err()
+        );
+        let changed = permit(None);
+        changed.set(Terms {
+            policy: Policy {
+                mode: Mode::Plan,
+                ..Policy::default()
+            },
+            consent: None,
+        });
+        assert!(
+            changed.check(Access::Write, "/src/a.rs").is_err(),
+            "what has become stricter counts"
         );
     }
 }

@@ -14,14 +14,21 @@ pub struct OpenCall {
     pub rtc: Rtc,
     /// Who runs it.
     pub kind: Kind,
-    /// Paths that a Yes of the user covers; `None` without a Yes.
-    pub consent: Option<Vec<String>>,
-    /// Mode and rules as they are now.
-    pub policy: Policy,
+    /// What it may do, as things are now.
+    pub terms: Terms,
     /// The mark of an earlier start that has no result.
     pub started: Option<Started>,
     /// The session's folder on this device; `None`: the scratch folder.
     pub root: Option<PathBuf>,
+}
+
+/// What a call may do.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Terms {
+    /// Mode and rules.
+    pub policy: Policy,
+    /// Paths that a Yes of the user covers; `None` without a Yes.
+    pub consent: Option<Vec<String>>,
 }
 
 /// An earlier start of a call.
@@ -38,10 +45,10 @@ pub struct Started {
 }
 
 /// Whether a call may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Claimed {
-    /// It may, and its mark is durable.
-    Yes,
+    /// It may, on these terms, and its mark is durable.
+    Yes(Terms),
     /// It was refused, or waits for the user.
     No,
 }
@@ -68,7 +75,7 @@ pub trait Port: Send + Sync + 'static {
     async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError>;
 
     /// Takes a call. `mark` is the tool's mark and the digest of the arguments; both are durable when this returns
-    /// [`Claimed::Yes`].
+    /// [`Claimed::Yes`]. The terms may have become stricter since the call was loaded.
     async fn claim(
         &self,
         session: SessionId,
@@ -100,6 +107,9 @@ pub trait Port: Send + Sync + 'static {
 
     /// What the session knows of a file.
     async fn seen(&self, session: SessionId, path: &str) -> Result<Option<Value>, PortError>;
+
+    /// A call does not go on by itself; the user should know. `again`: it is tried again. Must not wait.
+    fn trouble(&self, session: SessionId, reason: &str, again: bool);
 
     /// A running call tells something. Must not wait.
     fn progress(&self, rtc: RtcId, progress: Progress);

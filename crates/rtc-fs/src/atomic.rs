@@ -13,7 +13,7 @@ use crate::change::{Applied, Before, Mark, Planned};
 use crate::exchange::{self, Exchanged};
 use crate::preimage::PreImage;
 use crate::project::{Project, open_leaf};
-use crate::resolve::{Target, locate};
+use crate::resolve::{Place, Target, locate};
 use crate::stat::{CHUNK_BYTES, Metadata};
 use crate::{Error, Hash, Kind, VPath};
 
@@ -59,7 +59,8 @@ impl Project {
         identity.map(|metadata| planned.applied(metadata.identity))
     }
 
-    /// Says whether the change of `mark` was made before it was interrupted, and removes its temporary file.
+    /// Says whether the change of `mark` was made before it was interrupted, and removes its temporary file. What
+    /// was found is durable when this returns.
     ///
     /// # Errors
     /// [`Error::Denied`], [`Error::Io`] and [`Error::Cancelled`]; links that appeared meanwhile are
@@ -109,7 +110,42 @@ impl Project {
             }
             sync_folder(&place.folder, &mark.path)?;
         }
+        match recovery {
+            Recovery::Applied => self.sync_applied(&place, mark)?,
+            // Folders may have been made for it already.
+            Recovery::NotApplied if mark.before == Before::Absent => self.sync_folders(&mark.path)?,
+            Recovery::NotApplied | Recovery::Neither => {}
+        }
         Ok(recovery)
+    }
+
+    /// Whoever made the change may have ended before it was on the device.
+    fn sync_applied(&self, place: &Place, mark: &Mark) -> Result<(), Error> {
+        // Elsewhere only a file that is open for writing can be synced.
+        if cfg!(unix)
+            && let Target::Leaf { name, .. } = &place.target
+        {
+            let (file, _) = open_leaf(&place.folder, name, &mark.path)?;
+            file.sync_all()
+                .map_err(|source| Error::from_io(&mark.path, source))?;
+        }
+        match mark.before {
+            Before::Absent => self.sync_folders(&mark.path),
+            Before::Present { .. } => sync_folder(&place.folder, &mark.path),
+        }
+    }
+
+    /// Syncs the folders on the way to a path, as far as they are there.
+    fn sync_folders(&self, path: &VPath) -> Result<(), Error> {
+        path.ancestors()
+            .try_for_each(|folder| match locate(self, &folder) {
+                Ok(Place {
+                    folder,
+                    target: Target::Folder,
+                    ..
+                }) => sync_folder(&folder, path),
+                Ok(_) | Err(_) => Ok(()),
+            })
     }
 }
 
@@ -388,7 +424,7 @@ fn remove(folder: &Dir, name: &str, path: &VPath) -> Result<(), Error> {
 }
 
 /// Syncs the names in a folder. Not every file system can, and those that cannot keep names in order anyway.
-fn sync_folder(folder: &Dir, path: &VPath) -> Result<(), Error> {
+pub(crate) fn sync_folder(folder: &Dir, path: &VPath) -> Result<(), Error> {
     #[cfg(unix)]
     {
         let mut options = OpenOptions::new();

@@ -174,6 +174,20 @@ pub enum Error {
         /// The path.
         path: VPath,
     },
+    /// A link where a file or folder is to be moved or removed: it would have to be followed, and is not.
+    #[error("`{path}` is a link; links are neither moved nor removed here")]
+    IsLink {
+        /// The link.
+        path: VPath,
+    },
+    /// A folder with too much in it to be moved or removed at once.
+    #[error("more than {limit} files and folders are in `{path}`; move or remove a part of them at a time")]
+    TooMany {
+        /// The folder.
+        path: VPath,
+        /// How many can be.
+        limit: usize,
+    },
     /// Another program changed, made or removed the file after it was looked at.
     #[error("`{path}` was changed by another program in the meantime; nothing was written, read it again")]
     ChangedSince {
@@ -299,6 +313,8 @@ impl Error {
             Self::UnsupportedEncoding { .. } => "fs.unsupported_encoding",
             Self::Unencodable { .. } => "fs.unencodable",
             Self::Exists { .. } => "fs.exists",
+            Self::IsLink { .. } => "fs.is_link",
+            Self::TooMany { .. } => "fs.too_many",
             Self::ChangedSince { .. } => "fs.changed_since",
             Self::EmptySearch { .. } => "fs.empty_search",
             Self::NothingToChange { .. } => "fs.nothing_to_change",

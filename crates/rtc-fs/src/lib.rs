@@ -6,6 +6,7 @@
 // This crate is the place where user files are opened, so it may do what the root `clippy.toml` bans elsewhere.
 #![allow(clippy::disallowed_methods)]
 
+mod arrange;
 mod atomic;
 mod attributes;
 mod change;
@@ -25,6 +26,7 @@ mod resolve;
 mod stat;
 mod walk;
 
+pub use arrange::{Gathered, Keep, MAX_ARRANGED};
 pub use atomic::Recovery;
 pub use change::{Applied, Before, MAX_CHANGED_BYTES, Mark, Planned, WriteMode};
 pub use codec::{Detected, Encoding, LineEnd, binary_kind, detect};

@@ -144,6 +144,8 @@ impl PreImageFolder {
 
     /// Keeps one more pre-image of the call `rtc` and says its number. It is durable when this returns.
     ///
+    /// The same as the one kept last is not kept twice: it is that of a start of the same change that was cut short.
+    ///
     /// # Errors
     /// [`Error::NotKept`], for example without room or after [`MAX_PRE_IMAGES`].
     pub fn keep(&self, rtc: RtcId, image: &PreImage) -> Result<u32, Error> {
@@ -151,11 +153,21 @@ impl PreImageFolder {
             path: image.path.clone(),
             reason,
         };
-        let number = self
+        let last = self
             .numbers(rtc)
             .map_err(|error| not_kept(error.to_string()))?
             .last()
-            .map_or(1, |last| last + 1);
+            .copied();
+        if let Some(last) = last
+            && self.load(rtc, last).is_ok_and(|kept| kept == *image)
+        {
+            // That start may have ended before the names were on the device.
+            sync_folder(&self.call_folder(rtc))
+                .and_then(|()| sync_folder(&self.folder))
+                .map_err(|error| not_kept(error.to_string()))?;
+            return Ok(last);
+        }
+        let number = last.map_or(1, |last| last + 1);
         if number > MAX_PRE_IMAGES {
             return Err(not_kept(format!(
                 "the call has already changed files {MAX_PRE_IMAGES} times"
@@ -368,6 +380,11 @@ mod tests {
         for (at, image) in images.iter().enumerate() {
             assert_eq!(folder.keep(id(1), image).unwrap(), at as u32 + 1);
         }
+        assert_eq!(
+            folder.keep(id(1), &images[2]).unwrap(),
+            3,
+            "a change that is made again"
+        );
         assert_eq!(folder.keep(id(2), &images[0]).unwrap(), 1);
         let folder = PreImageFolder::open(&data.path().join("undo")).unwrap();
         assert_eq!(folder.list(id(1)).unwrap(), [1, 2, 3]);

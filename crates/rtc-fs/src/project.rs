@@ -113,7 +113,7 @@ impl Project {
     }
 
     /// The folder on this machine, without links.
-    pub(crate) fn canonical(&self) -> &Path {
+    pub fn real_root(&self) -> &Path {
         &self.inner.canonical
     }
 

@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
         if found.depth() == 0 {
             return Ok(None);
         }
-        let path = virtual_path(self.project.canonical(), found.path()).ok_or(Unreadable)?;
+        let path = virtual_path(self.project.real_root(), found.path()).ok_or(Unreadable)?;
         let kind = match found.file_type() {
             Some(kind) if kind.is_file() => WalkKind::File,
             Some(kind) if kind.is_dir() => WalkKind::Folder,
@@ -277,7 +277,7 @@ impl<'a> Walk<'a> {
     }
 
     fn on_disk(&self, path: &VPath) -> PathBuf {
-        let mut full = self.project.canonical().to_owned();
+        let mut full = self.project.real_root().to_owned();
         full.extend(path.segments());
         full
     }

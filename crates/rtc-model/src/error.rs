@@ -33,6 +33,12 @@ pub enum Error {
     /// The provider has no room for this request now.
     #[error("the model is overloaded; try again in a moment, or choose another model")]
     Overloaded,
+    /// The provider's server failed at this request. Time may mend it.
+    #[error("the model's server failed ({reason}); try again in a moment, or choose another model")]
+    Server {
+        /// What it said.
+        reason: String,
+    },
     /// The request has more tokens than the model takes. The engine compacts the conversation and asks again.
     #[error("the conversation is longer than this model can read; compact it, or begin a new session")]
     ContextTooLong,
@@ -62,6 +68,7 @@ impl Error {
             Error::Unauthorized { .. } => "model.unauthorized",
             Error::RateLimited { .. } => "model.rate_limited",
             Error::Overloaded => "model.overloaded",
+            Error::Server { .. } => "model.server",
             Error::ContextTooLong => "model.context_too_long",
             Error::InvalidRequest { .. } => "model.invalid_request",
             Error::Stream { .. } => "model.stream",
@@ -75,6 +82,7 @@ impl Error {
             Error::Unreachable { .. }
             | Error::RateLimited { .. }
             | Error::Overloaded
+            | Error::Server { .. }
             | Error::Stream { .. } => true,
             Error::Refused { .. }
             | Error::Unauthorized { .. }
@@ -111,6 +119,7 @@ mod tests {
                 true,
             ),
             (Error::Overloaded, "model.overloaded", true),
+            (Error::Server { reason: reason() }, "model.server", true),
             (Error::ContextTooLong, "model.context_too_long", false),
             (
                 Error::InvalidRequest { reason: reason() },

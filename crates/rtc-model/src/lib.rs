@@ -3,14 +3,35 @@
 //! A [`Model`] turns one [`Request`] into one stream of [`Event`]s that ends with one [`Reply`] or one
 //! [`Error`]. It keeps nothing between two requests: whatever it shall know stands in the request.
 
+mod arguments;
+mod call_id;
+mod chat;
+mod endpoint;
 mod error;
+mod exchange;
+mod failure;
+mod http;
+mod key;
+mod messages;
 mod model;
 mod offline;
+#[cfg(feature = "genai")]
+mod others;
+#[cfg(test)]
+mod replay;
 mod reply;
 mod request;
+mod retry;
+mod sse;
 
+pub use chat::ChatModel;
+pub use endpoint::{Endpoint, Timeouts};
 pub use error::Error;
+pub use key::{ApiKey, Key};
+pub use messages::MessagesModel;
 pub use model::{Model, ModelId, ModelStream};
 pub use offline::{OfflineModel, demo_request};
+#[cfg(feature = "genai")]
+pub use others::OtherModel;
 pub use reply::{Event, Reply, StopReason, Usage};
 pub use request::{AssistantBlock, Item, Request, ToolSpec};

@@ -13,6 +13,7 @@ use crate::{AssistantBlock, Error, Event, Model, ModelId, ModelStream, Reply, Re
 
 mod history;
 mod lines;
+mod marks;
 mod parse;
 mod place;
 mod plan;

@@ -39,6 +39,19 @@ pub enum Command {
     /// Shows what was said and done.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Lists the models that can be named, and marks the one that answers.
+    Models(ModelsArgs),
+}
+
+/// Arguments of `models`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ModelsArgs {
+    /// The model that would be named: a configured name, PROVIDER/MODEL, or `offline`.
+    #[arg(long, env = "RTC_MODEL", value_name = "NAME")]
+    pub model: Option<String>,
+    /// `text` or `json`.
+    #[arg(long, default_value = "text", value_name = "FORM")]
+    pub output: ListForm,
 }
 
 /// Arguments of `run`.
@@ -46,10 +59,10 @@ pub enum Command {
 pub struct RunArgs {
     /// What is to be done; `-` reads it from stdin. May be left out with --continue.
     pub prompt: Option<String>,
-    /// The folder to work in. Without it the agent gets an empty scratch folder.
+    /// The folder to work in. Without it the agent works in the scratch folder of the data folder.
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// The model: a configured name, or `offline`.
+    /// The model: a configured name, PROVIDER/MODEL (openai/…, anthropic/…), or `offline`.
     #[arg(long, env = "RTC_MODEL", value_name = "NAME")]
     pub model: Option<String>,
     /// What is asked before a tool runs: manual, edit, plan, auto or bypass. A session keeps its mode.

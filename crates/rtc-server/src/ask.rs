@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use rtc_app::App;
-use rtc_engine::{Call, Command, Resolution, SessionState};
-use rtc_types::{ApprovalDecision, ApprovalState, SessionId};
+use rtc_engine::{Asked, Call, Command, Resolution, SessionState};
+use rtc_types::{ApprovalDecision, SessionId};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -28,22 +28,13 @@ pub(crate) enum AskedFor {
 impl AskedFor {
     /// `None` where nothing waits for the user.
     pub(crate) fn of(state: &SessionState) -> Option<Self> {
-        let call = state.calls.first()?;
-        let rtc = &call.stored.entity;
-        let boxed = || Box::new(call.clone());
-        if rtc
-            .approval
-            .as_ref()
-            .is_some_and(|approval| approval.state == ApprovalState::Open)
-        {
-            Some(Self::Approval(boxed()))
-        } else if rtc.outcome.is_some() {
-            Some(Self::Resolution(boxed()))
-        } else if call.is_for_the_user() {
-            Some(Self::Answers(boxed()))
-        } else {
-            None
-        }
+        let (call, asked) = state.waits_for_user()?;
+        let call = Box::new(call.clone());
+        Some(match asked {
+            Asked::Approval => Self::Approval(call),
+            Asked::Question => Self::Answers(call),
+            Asked::Outcome => Self::Resolution(call),
+        })
     }
 }
 
@@ -141,9 +132,9 @@ impl<'c> Asker<'c> {
         let rtc = call.stored.entity.id;
         let command = match answer {
             Answer::Answered(answers) => {
-                return Ok(app.answer(session, rtc, json!({ "answers": answers })).await?);
+                return Ok(app.engine().answer(rtc, json!({ "answers": answers })).await?);
             }
-            Answer::Dismissed(why) => return Ok(app.dismiss(session, rtc, why).await?),
+            Answer::Dismissed(why) => return Ok(app.engine().dismiss(rtc, why).await?),
             Answer::Decided(decision, reason) => Command::Approve {
                 rtc,
                 decision,

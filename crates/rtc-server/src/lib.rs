@@ -5,6 +5,7 @@ mod ask;
 mod console;
 mod exit;
 mod json;
+mod models;
 mod run;
 mod sessions;
 mod show;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use args::{Args, Ask, Command, OutputForm, RunArgs, SessionsCommand};
+pub use args::{Args, Ask, Command, ModelsArgs, OutputForm, RunArgs, SessionsCommand};
 pub use exit::Exit;
 
 use crate::console::Console;
@@ -40,6 +41,7 @@ pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
         let result = match args.command {
             Command::Run(run) => run::run(&args.app, run, &console).await,
             Command::Sessions(command) => sessions::run(&args.app, command, &console).await,
+            Command::Models(list) => models::run(&args.app, &list, &console),
         };
         result.unwrap_or_else(|error| exit::report(&console, &error))
     });

@@ -1,7 +1,7 @@
 //! `run`: one turn in the terminal.
 
 use anyhow::{Context as _, Result};
-use rtc_app::{App, Options};
+use rtc_app::{App, Models, Options};
 use rtc_engine::{Command, Live, NewSession, Send, StoredTurn};
 use rtc_types::{ClientId, ContentData, ErrorCategory, Mode, ProjectId, SessionId, TurnStatus};
 use serde_json::json;
@@ -40,6 +40,9 @@ pub(crate) async fn run(app: &AppArgs, mut args: RunArgs, console: &Console) -> 
         model: args.model.clone(),
     };
     let app = App::open(options).await?;
+    if let Some(hint) = Models::of(app.config()).hint(args.model.as_deref()) {
+        console.styled(Style::Faint, &hint);
+    }
     let exit = Turn {
         app: &app,
         console,
@@ -74,7 +77,7 @@ impl Turn<'_> {
         if known.is_none() && project.is_none() {
             self.console.styled(
                 Style::Faint,
-                "No folder is open (--root DIR): working in an empty scratch folder.",
+                "No folder is open (--root DIR): working in the scratch folder.",
             );
         }
         let engine = self.app.engine();
@@ -83,7 +86,7 @@ impl Turn<'_> {
         let mut live = engine.live();
         let session = known.unwrap_or_else(|| SessionId::new(Uuid::now_v7()));
         if known.is_some() {
-            engine.wake(session).await?;
+            // First of all, so that what goes on goes on in this mode.
             if let Some(mode) = self.args.mode {
                 engine.tell(session, Command::SetMode(mode)).await?;
             }
@@ -102,8 +105,9 @@ impl Turn<'_> {
         let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
         let mut begun = false;
         let ended = 'turn: loop {
-            let state = engine.wake(session).await?;
+            // Before the state is looked at: what is committed after this line wakes the loop again.
             position.borrow_and_update();
+            let state = engine.wake(session).await?;
             // After the state, so that all that led to a question stands above it.
             cursor = self.show_updates(&mut show, cursor).await?;
             if state.is_idle() {
@@ -219,7 +223,9 @@ impl Turn<'_> {
             for update in &updates {
                 let answers = show.update(self.console, update, !text);
                 match self.args.output {
-                    OutputForm::Text => answers.iter().for_each(|answer| self.console.result(answer)),
+                    OutputForm::Text => answers
+                        .iter()
+                        .for_each(|answer| self.console.result(&show.set_off(answer))),
                     OutputForm::StreamJson => self.console.result(&serde_json::to_string(update)?),
                     OutputForm::Json => {}
                 }
@@ -236,7 +242,7 @@ impl Turn<'_> {
         loop {
             position.borrow_and_update();
             cursor = self.show_updates(show, cursor).await?;
-            if engine.wake(session).await?.turn.is_none() {
+            if engine.wake(session).await?.is_idle() {
                 return Ok(());
             }
             tokio::select! {
@@ -249,8 +255,8 @@ impl Turn<'_> {
 
     async fn report(&self, session: SessionId, ended: Ended, asker: &Asker<'_>) -> Result<Exit> {
         let engine = self.app.engine();
-        let turns = engine.turns(session).await?;
-        let turn = turns.last();
+        let turn = self.last_turn(session).await?;
+        let turn = turn.as_ref();
         let exit = match ended {
             Ended::Stopped => Exit::Stopped,
             Ended::Trouble => Exit::Failed,
@@ -268,6 +274,22 @@ impl Turn<'_> {
             self.console.result(&serde_json::to_string(&line)?);
         }
         Ok(exit)
+    }
+
+    /// The turn that spoke last; ids do not tell where the clock was set back.
+    async fn last_turn(&self, session: SessionId) -> Result<Option<StoredTurn>> {
+        let engine = self.app.engine();
+        let last = engine
+            .messages(session)
+            .await?
+            .into_iter()
+            .rev()
+            .find_map(|message| message.entity.turn_id);
+        Ok(engine
+            .turns(session)
+            .await?
+            .into_iter()
+            .find(|turn| Some(turn.entity.id) == last))
     }
 
     async fn exit_of(

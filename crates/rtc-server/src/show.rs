@@ -23,11 +23,22 @@ const WIDTH: usize = 160;
 #[derive(Default)]
 pub(crate) struct Show {
     shown: HashSet<MessageId>,
+    answered: bool,
     /// Calls without a result, by the message that made them; whether their line is on the screen.
     open: HashMap<MessageId, (ToolCall, bool)>,
 }
 
 impl Show {
+    /// An answer as it is printed: set off from the one before.
+    pub(crate) fn set_off(&mut self, answer: &str) -> String {
+        let before = if std::mem::replace(&mut self.answered, true) {
+            "\n"
+        } else {
+            ""
+        };
+        format!("{before}{answer}")
+    }
+
     /// The answers that became whole with this update; everything else is shown as progress.
     pub(crate) fn update(&mut self, console: &Console, update: &Update, quiet: bool) -> Vec<String> {
         let mut answers = Vec::new();

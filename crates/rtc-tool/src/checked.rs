@@ -8,6 +8,7 @@ use futures::{FutureExt, StreamExt, stream};
 use rtc_types::Preview;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use crate::{
     CallContext, Capabilities, Description, ErrorKind, Kind, Prepared, Recovery, Subject, ToolError,
@@ -38,6 +39,10 @@ fn panicked(name: &str) -> ToolError {
     ))
 }
 
+fn caught<T>(name: &str, call: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    std::panic::catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(panicked(name)))
+}
+
 async fn guarded<T>(name: &str, call: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
     AssertUnwindSafe(call)
         .catch_unwind()
@@ -60,11 +65,11 @@ impl<H: ToolHandle> ToolHandle for Checked<H> {
     }
 
     fn check(&self, args: Value) -> Result<Value, ToolError> {
-        self.inner.check(args)
+        caught(&self.describe().name, || self.inner.check(args))
     }
 
     fn subject(&self, args: &Value) -> Result<Subject, ToolError> {
-        self.inner.subject(args)
+        caught(&self.describe().name, || self.inner.subject(args))
     }
 
     async fn preview(&self, context: &CallContext, args: &Value) -> Result<Option<Preview>, ToolError> {
@@ -81,29 +86,36 @@ impl<H: ToolHandle> ToolHandle for Checked<H> {
         let (running, inner) = (self.running.clone(), self.inner.clone());
         let cancel = context.cancel.clone();
         let started = async move {
+            // A stream is lazy: nothing of the call runs before its first poll.
             let place: Option<OwnedSemaphorePermit> = match running {
-                Some(running) => running.acquire_owned().await.ok(),
+                Some(running) => tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => {
+                        let ended = ToolStreamItem::Terminal(Err(ToolError::cancelled()));
+                        return stream::iter([ended]).boxed();
+                    }
+                    place = running.acquire_owned() => place.ok(),
+                },
                 None => None,
             };
-            // A stream is lazy: nothing of the call runs before its first poll, which is below.
-            let call =
-                match std::panic::catch_unwind(AssertUnwindSafe(|| inner.execute(context, args, prepared))) {
-                    Ok(call) => call,
-                    Err(_) => stream::iter([ToolStreamItem::Terminal(Err(panicked(&name)))]).boxed(),
-                };
-            let deadline = capabilities
-                .timeout
-                .map(|timeout| tokio::time::Instant::now() + timeout);
-            Call {
+            let begin = AssertUnwindSafe(|| inner.execute(context, args, prepared));
+            let call = match std::panic::catch_unwind(begin) {
+                Ok(call) => call,
+                Err(_) => stream::iter([ToolStreamItem::Terminal(Err(panicked(&name)))]).boxed(),
+            };
+            let deadline = capabilities.timeout.map(|timeout| Instant::now() + timeout);
+            let call = Call {
                 name,
                 capabilities,
                 call,
                 cancel,
                 deadline,
+                let_go: None,
                 _place: place,
-            }
+            };
+            stream::unfold(Some(call), Call::next).boxed()
         };
-        Box::pin(stream::once(started).flat_map(|call| stream::unfold(Some(call), Call::next)))
+        Box::pin(stream::once(started).flatten())
     }
 
     async fn recover(
@@ -116,7 +128,7 @@ impl<H: ToolHandle> ToolHandle for Checked<H> {
     }
 
     fn answer(&self, args: &Value, answer: Value) -> Result<Value, ToolError> {
-        self.inner.answer(args, answer)
+        caught(&self.describe().name, || self.inner.answer(args, answer))
     }
 }
 
@@ -125,50 +137,54 @@ struct Call {
     capabilities: Capabilities,
     call: ToolStream,
     cancel: tokio_util::sync::CancellationToken,
-    deadline: Option<tokio::time::Instant>,
+    deadline: Option<Instant>,
+    /// When a cancelled call is let go, however much it goes on telling.
+    let_go: Option<Instant>,
     _place: Option<OwnedSemaphorePermit>,
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }
 
 impl Call {
     async fn next(state: Option<Call>) -> Option<(ToolStreamItem, Option<Call>)> {
         let mut this = state?;
-        let deadline = async {
-            match this.deadline {
-                Some(at) => tokio::time::sleep_until(at).await,
-                None => std::future::pending().await,
-            }
-        };
-        let cancelled = async {
+        let result = loop {
             // A tool that does not support it is left to finish; whoever cancelled throws its result away.
-            if this.capabilities.supports_cancel {
-                this.cancel.cancelled().await;
-                // The tool's own answer to the cancellation is better than ours: it knows what it has done.
-                tokio::time::sleep(CANCEL_GRACE).await;
-            } else {
-                std::future::pending::<()>().await;
-            }
-        };
-        let item = tokio::select! {
-            biased;
-            item = AssertUnwindSafe(this.call.next()).catch_unwind() => match item {
-                Ok(Some(ToolStreamItem::Progress(_))) if !this.capabilities.streaming => Err(ToolError::execution(
-                    format!("the tool {} sent progress without saying that it would", this.name),
-                )),
-                Ok(Some(ToolStreamItem::Progress(progress))) => {
-                    return Some((ToolStreamItem::Progress(progress), Some(this)));
+            let asked = this.capabilities.supports_cancel && this.let_go.is_none();
+            tokio::select! {
+                biased;
+                () = until(this.deadline) => {
+                    this.cancel.cancel();
+                    let timeout = this.capabilities.timeout.unwrap_or_default();
+                    let why = format!("it took longer than {} ms", timeout.as_millis());
+                    break Err(ToolError::new(ErrorKind::Timeout, why));
                 }
-                Ok(Some(ToolStreamItem::Terminal(result))) => result,
-                Ok(None) => Err(ToolError::execution(format!("the tool {} ended without a result", this.name))),
-                Err(_) => Err(panicked(&this.name)),
-            },
-            () = deadline => {
-                this.cancel.cancel();
-                let timeout = this.capabilities.timeout.unwrap_or_default();
-                Err(ToolError::new(ErrorKind::Timeout, format!("it took longer than {} ms", timeout.as_millis())))
+                () = until(this.let_go) => break Err(ToolError::cancelled()),
+                // The tool's own answer to the cancellation is better than ours: it knows what it has done.
+                () = this.cancel.cancelled(), if asked => this.let_go = Some(Instant::now() + CANCEL_GRACE),
+                item = AssertUnwindSafe(this.call.next()).catch_unwind() => match item {
+                    Ok(Some(ToolStreamItem::Progress(_))) if !this.capabilities.streaming => {
+                        let why = format!("the tool {} sent progress without saying that it would", this.name);
+                        break Err(ToolError::execution(why));
+                    }
+                    Ok(Some(ToolStreamItem::Progress(progress))) => {
+                        return Some((ToolStreamItem::Progress(progress), Some(this)));
+                    }
+                    Ok(Some(ToolStreamItem::Terminal(result))) => break result,
+                    Ok(None) => {
+                        let why = format!("the tool {} ended without a result", this.name);
+                        break Err(ToolError::execution(why));
+                    }
+                    Err(_) => break Err(panicked(&this.name)),
+                },
             }
-            () = cancelled => Err(ToolError::cancelled()),
         };
-        Some((ToolStreamItem::Terminal(item), None))
+        Some((ToolStreamItem::Terminal(result), None))
     }
 }
 

@@ -74,6 +74,19 @@ impl ToolError {
         )
     }
 
+    /// Whether an error of this kind promises that nothing was changed.
+    pub fn says_nothing_changed(&self) -> bool {
+        match self.kind {
+            ErrorKind::InvalidArguments
+            | ErrorKind::NotFound
+            | ErrorKind::PermissionDenied
+            | ErrorKind::Cancelled
+            | ErrorKind::Stale
+            | ErrorKind::Full => true,
+            ErrorKind::Timeout | ErrorKind::Execution | ErrorKind::Other(_) => false,
+        }
+    }
+
     /// It failed.
     pub fn execution(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Execution, message)

@@ -1,6 +1,5 @@
 //! The permission decision: pure, made when a call is created and again for every path that is really opened.
 
-use globset::{GlobBuilder, GlobMatcher};
 use rtc_types::{ApprovalDecision, Mode, ProjectId, Rule, RuleEffect, RuleId, RuleScope, Timestamp};
 
 use crate::{Access, Kind, Subject};
@@ -53,7 +52,7 @@ pub fn decide(
     }
     if let Some(rule) = matching(policy, RuleEffect::Deny, tool_name, subject) {
         return Verdict::Deny(match &rule.scope {
-            RuleScope::Paths(glob) => format!("the user forbade {tool_name} on {glob}"),
+            RuleScope::Paths(paths) => format!("the user forbade {tool_name} on {}", paths.join(", ")),
             RuleScope::Digest(_) => "the user forbade this script".to_owned(),
         });
     }
@@ -104,25 +103,23 @@ fn matching<'p>(
             && rule.tool_name == tool_name
             && match &rule.scope {
                 RuleScope::Digest(digest) => subject.digest.as_ref() == Some(digest),
-                RuleScope::Paths(glob) => match (matcher(glob), effect) {
-                    (Some(glob), RuleEffect::Allow) => {
-                        !subject.paths.is_empty() && subject.paths.iter().all(|path| glob.is_match(path))
+                RuleScope::Paths(paths) => {
+                    let covers = |path: &String| paths.iter().any(|root| is_beneath(path, root));
+                    match effect {
+                        RuleEffect::Allow => !subject.paths.is_empty() && subject.paths.iter().all(covers),
+                        RuleEffect::Deny => subject.paths.iter().any(covers),
                     }
-                    (Some(glob), RuleEffect::Deny) => subject.paths.iter().any(|path| glob.is_match(path)),
-                    // A glob that cannot be read allows nothing and forbids everything.
-                    (None, RuleEffect::Allow) => false,
-                    (None, RuleEffect::Deny) => true,
-                },
+                }
             }
     })
 }
 
-fn matcher(glob: &str) -> Option<GlobMatcher> {
-    GlobBuilder::new(glob)
-        .literal_separator(true)
-        .build()
-        .ok()
-        .map(|glob| glob.compile_matcher())
+/// Whether a path is `root` or lies in it.
+fn is_beneath(path: &str, root: &str) -> bool {
+    match path.strip_prefix(root) {
+        Some(rest) => rest.is_empty() || rest.starts_with('/') || root.ends_with('/'),
+        None => false,
+    }
 }
 
 /// The rule that an answer makes: `session` allows the tool on any path that is not protected (a script: itself),
@@ -135,18 +132,14 @@ pub fn grant(
     subject: &Subject,
     now: Timestamp,
 ) -> Option<Rule> {
-    let exact = || match (&subject.digest, subject.paths.as_slice()) {
-        (Some(digest), _) => RuleScope::Digest(digest.clone()),
-        (None, [path]) => RuleScope::Paths(globset::escape(path)),
-        (None, paths) => {
-            let all: Vec<_> = paths.iter().map(|path| globset::escape(path)).collect();
-            RuleScope::Paths(format!("{{{}}}", all.join(",")))
-        }
+    let exact = || match &subject.digest {
+        Some(digest) => RuleScope::Digest(digest.clone()),
+        None => RuleScope::Paths(subject.paths.clone()),
     };
     let (effect, scope) = match decision {
         ApprovalDecision::Once | ApprovalDecision::Reject => return None,
         ApprovalDecision::Session if subject.digest.is_none() => {
-            (RuleEffect::Allow, RuleScope::Paths("/**".into()))
+            (RuleEffect::Allow, RuleScope::Paths(vec!["/".to_owned()]))
         }
         ApprovalDecision::Session | ApprovalDecision::Project => (RuleEffect::Allow, exact()),
         ApprovalDecision::Never => (RuleEffect::Deny, exact()),

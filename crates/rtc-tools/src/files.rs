@@ -56,7 +56,9 @@ pub(crate) fn tool_error(error: Error) -> ToolError {
         | Error::EmptySearch { .. }
         | Error::NothingToChange { .. }
         | Error::IsFolder { .. }
-        | Error::NotFolder { .. } => ErrorKind::InvalidArguments,
+        | Error::NotFolder { .. }
+        | Error::IsLink { .. }
+        | Error::TooMany { .. } => ErrorKind::InvalidArguments,
         Error::NotFound { .. } | Error::SeveralNames { .. } | Error::NoMatch { .. } => ErrorKind::NotFound,
         Error::Outside { .. } | Error::Denied { .. } => ErrorKind::PermissionDenied,
         Error::ChangedSince { .. } => ErrorKind::Stale,

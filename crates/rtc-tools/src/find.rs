@@ -31,7 +31,7 @@ fn default_limit() -> usize {
 }
 
 impl FindArgs {
-    fn query(&self) -> Result<FindQuery, ToolError> {
+    pub(crate) fn query(&self) -> Result<FindQuery, ToolError> {
         if self.pattern.is_empty() {
             return Err(ToolError::invalid("`pattern` is empty; `**` finds everything"));
         }

@@ -81,7 +81,7 @@ fn default_limit() -> usize {
 }
 
 impl GrepArgs {
-    fn query(&self) -> Result<GrepQuery, ToolError> {
+    pub(crate) fn query(&self) -> Result<GrepQuery, ToolError> {
         if self.pattern.is_empty() {
             return Err(ToolError::invalid(
                 "`pattern` is empty: it would match every line; name what to look for",

@@ -79,6 +79,39 @@ impl Known {
         known
     }
 
+    /// What is known after the lines from `first` to `last` of `total` were read, on top of what was known of the same
+    /// content.
+    pub(crate) fn of_lines(
+        hash: Hash,
+        identity: Identity,
+        (first, last): (i64, i64),
+        total: i64,
+        before: Option<Self>,
+    ) -> Self {
+        let mut known = Self {
+            hash: Some(hash),
+            identity,
+            complete: total == 0 || (first == 1 && last == total),
+            lines: Vec::new(),
+        };
+        if known.complete {
+            return known;
+        }
+        if let Some(before) = before.filter(|before| before.is_of(Some(hash), &identity)) {
+            known.complete = before.complete;
+            known.lines = before.lines;
+        }
+        for line in first..=last {
+            known.add(line);
+        }
+        known.lines.truncate(MAX_RANGES);
+        known.complete |= known.lines == [(1, total)];
+        if known.complete {
+            known.lines.clear();
+        }
+        known
+    }
+
     /// Adds a line that was read.
     fn add(&mut self, line: i64) {
         let at = self.lines.partition_point(|(first, _)| *first <= line);

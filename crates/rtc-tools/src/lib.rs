@@ -3,6 +3,7 @@
 mod ask_user;
 mod change;
 mod edit;
+mod file_calls;
 mod files;
 mod find;
 mod grep;
@@ -17,6 +18,7 @@ use rtc_tool::{ToolHandle, handle};
 
 pub use ask_user::{AskUser, AskUserArgs, Choice, MAX_ANSWER_CHARS, Question};
 pub use edit::{Edit, EditArgs, Edited};
+pub use file_calls::{FileCalls, Lines, MAX_ENTRIES, MAX_READ_BYTES};
 pub use find::{Find, FindArgs};
 pub use grep::{Grep, GrepArgs, OutputMode};
 pub use ls::{Ls, LsArgs};

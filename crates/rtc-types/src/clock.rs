@@ -1,7 +1,5 @@
 //! Time and new ids, injected.
 
-use std::time::Duration;
-
 use uuid::Uuid;
 
 use crate::Timestamp;
@@ -11,9 +9,6 @@ use crate::Timestamp;
 pub trait Clock: Send + Sync + 'static {
     /// The wall clock. May jump, forwards and backwards: never subtract two of these to get a deadline.
     fn now(&self) -> Timestamp;
-
-    /// A clock that only goes forward, for durations. Its origin has no meaning.
-    fn monotonic(&self) -> Duration;
 
     /// 64 random bits.
     fn entropy(&self) -> u64;

@@ -47,8 +47,6 @@ codes! {
     Internal = "rpc.internal_error",
     /// The disk has no room for new work.
     DiskFull = "store.full",
-    /// Another process works on this data folder.
-    DataFolderBusy = "store.busy",
     /// The engine is shutting down.
     ShuttingDown = "engine.shutting_down",
 }

@@ -89,8 +89,8 @@ pub enum RuleEffect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleScope {
-    /// Paths that match this glob (`*` does not cross `/`, `**` does).
-    Paths(String),
+    /// These virtual paths and everything beneath them; `/` is everything.
+    Paths(Vec<String>),
     /// This very script.
     Digest(String),
 }

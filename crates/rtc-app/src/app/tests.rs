@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rtc_engine::{NewSession, Send};
 use rtc_store::{Fault, MemoryStore};
-use rtc_types::{ClientId, ContentData, Mode};
+use rtc_types::{ClientId, ContentData, Mode, SessionId};
 use uuid::Uuid;
 
 use super::*;

@@ -3,7 +3,7 @@
 use rtc_tool::{Consent, ErrorKind, ToolError, Verdict, decide, grant, model_text};
 use rtc_types::{
     ApprovalDecision, ApprovalState, Code, ContentData, DeviceId, Effect as Changed, MessageId, MessageRole,
-    OutcomeKnown, RtcId, RtcStatus, RuleId, SessionStatus, ToolCall, ToolCallId, TurnId, TurnStatus,
+    OutcomeKnown, Preview, RtcId, RtcStatus, RuleId, SessionStatus, ToolCall, ToolCallId, TurnId, TurnStatus,
 };
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ impl Ended {
         match self.status {
             RtcStatus::Failed => format!("[Tool Error] {tool} failed: {reason}"),
             RtcStatus::Timeout => format!("[Tool Timeout] {tool} timed out: {reason}"),
-            RtcStatus::Rejected => format!("[Tool Rejected] {tool} was not run to its end: {reason}"),
+            RtcStatus::Rejected => format!("[Tool Rejected] {tool} was rejected: {reason}"),
             RtcStatus::Completed => self.result.as_ref().map(model_text).unwrap_or_default(),
             RtcStatus::Pending | RtcStatus::Sent | RtcStatus::Executing => {
                 format!("[Tool Pending] {tool} has no result yet")
@@ -100,7 +100,7 @@ fn verdict(draft: &Draft, call: &Call) -> Verdict {
         &draft.policy(),
         &entity.tool_name,
         private.kind,
-        &private.subject,
+        &call.stored.subject(),
         consent,
     )
 }
@@ -121,17 +121,7 @@ pub(super) fn approve(
         .and_then(|session| session.entity.project_id);
     let stored = &mut draft.state.calls[index].stored;
     let tool = stored.entity.tool_name.clone();
-    let mut subject = stored.private.subject.clone();
-    if let Some(preview) = &stored.entity.preview {
-        subject.paths.extend(
-            preview
-                .paths
-                .iter()
-                .filter(|path| !subject.paths.contains(path))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
-    }
+    let subject = stored.subject();
     let yes = match decision {
         ApprovalDecision::Once | ApprovalDecision::Session | ApprovalDecision::Project => true,
         ApprovalDecision::Reject | ApprovalDecision::Never => false,
@@ -163,8 +153,10 @@ pub(super) fn approve(
     approval.decided_by = Some(device);
     put(draft, index);
     if let Some(rule) = grant(decision, rule_id, project, &tool, &subject, now) {
-        match (decision, &mut draft.state.session) {
-            (ApprovalDecision::Session, Some(session)) => session.private.rules.push(rule),
+        // What is said in a session without a folder holds there and nowhere else.
+        let of_session = decision == ApprovalDecision::Session || project.is_none();
+        match &mut draft.state.session {
+            Some(session) if of_session => session.private.rules.push(rule),
             _ => draft.add_rule(rule),
         }
         reconsider_approvals(draft);
@@ -173,7 +165,7 @@ pub(super) fn approve(
         draft.after(Effect::WakeExecutor);
     } else {
         let why = match reason.filter(|reason| !reason.trim().is_empty()) {
-            Some(reason) => format!("the user said no: {reason}"),
+            Some(reason) => format!("the call was refused: {reason}"),
             None => "the user said no".to_owned(),
         };
         end_call(draft, rtc, Ended::rejected(why), true);
@@ -216,11 +208,13 @@ pub(super) fn claim(
     if index != 0 {
         return invalid("an earlier call of this session has no result yet");
     }
-    if draft.state.stopping {
-        return Ok(Done::NotClaimed);
-    }
     if draft.state.calls[0].claimed {
         return invalid("the call is running already");
+    }
+    if draft.state.stopping {
+        // Its mark was looked at: an earlier start changed nothing.
+        stop::ended_in_time(draft, rtc, Some(Err(ToolError::cancelled())));
+        return Ok(Done::NotClaimed);
     }
     let approval = draft.state.calls[0]
         .stored
@@ -233,9 +227,8 @@ pub(super) fn claim(
     }
     match verdict(draft, &draft.state.calls[0]) {
         Verdict::Allow => {}
-        Verdict::Ask(why) => {
-            draft.state.calls[0].stored.entity.approval = Some(reply::open_approval(why));
-            put(draft, 0);
+        Verdict::Ask(_) => {
+            draft.after(Effect::Preview(rtc));
             return Ok(Done::NotClaimed);
         }
         Verdict::Deny(why) => {
@@ -265,6 +258,35 @@ pub(super) fn claim(
     Ok(Done::Claimed)
 }
 
+/// A call that has become one to ask about. It was waited for what the approval shows; if nothing needs to be asked by
+/// now, the executor looks again.
+pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -> Done {
+    let Some(index) = find(draft, rtc) else {
+        return Done::Ok;
+    };
+    let call = &mut draft.state.calls[index];
+    let is_open = call
+        .stored
+        .entity
+        .approval
+        .as_ref()
+        .is_some_and(|approval| approval.state == ApprovalState::Open);
+    if is_open || call.claimed {
+        return Done::Ok;
+    }
+    if preview.is_some() {
+        call.stored.entity.preview = preview;
+    }
+    match verdict(draft, &draft.state.calls[index]) {
+        Verdict::Ask(why) => {
+            draft.state.calls[index].stored.entity.approval = Some(reply::open_approval(why));
+            put(draft, index);
+        }
+        Verdict::Allow | Verdict::Deny(_) => draft.after(Effect::WakeExecutor),
+    }
+    Done::Ok
+}
+
 pub(super) fn executing(draft: &mut Draft, rtc: RtcId) -> Done {
     if let Some(index) = find(draft, rtc) {
         let call = &mut draft.state.calls[index].stored.entity;
@@ -288,16 +310,34 @@ pub(super) fn finish(draft: &mut Draft, rtc: RtcId, attempt: u32, outcome: Outco
     for (path, known) in outcome.seen {
         draft.write(Write::Seen(path, known));
     }
-    if draft.state.stopping && draft.state.calls[index].claimed {
-        stop::ended_in_time(draft, rtc, outcome.result);
+    if draft.state.stopping && index == 0 {
+        stop::ended_in_time(draft, rtc, Some(outcome.result));
         return Done::Ok;
     }
-    end_call(draft, rtc, outcome.result.into(), true);
+    let marked = draft.state.calls[index].stored.private.mark.is_some();
+    let unsure = outcome
+        .result
+        .as_ref()
+        .is_err_and(|error| marked && !error.says_nothing_changed());
+    let effect = unsure.then_some(Changed::Unknown);
+    end_call(
+        draft,
+        rtc,
+        Ended {
+            effect,
+            ..outcome.result.into()
+        },
+        true,
+    );
     Done::Ok
 }
 
 pub(super) fn outcome_unknown(draft: &mut Draft, rtc: RtcId, evidence: String) -> Done {
     if let Some(index) = find(draft, rtc) {
+        if draft.state.stopping && index == 0 {
+            stop::ended_in_time(draft, rtc, None);
+            return Done::Ok;
+        }
         let call = &mut draft.state.calls[index];
         call.claimed = false;
         call.stored.entity.status = RtcStatus::Executing;
@@ -322,6 +362,7 @@ pub(super) fn resolve(draft: &mut Draft, rtc: RtcId, decision: Resolution) -> Re
         Resolution::Retry => {
             call.stored.entity.outcome = None;
             call.stored.private.mark = None;
+            call.stored.private.unsure = true;
             put(draft, index);
             draft.after(Effect::WakeExecutor);
         }

@@ -300,6 +300,7 @@ fn call_of_reply(draft: &mut Draft, turn: TurnId, round: u32, planned: PlannedCa
         kind,
         subject,
         round,
+        unsure: false,
         mark: None,
     };
     let stored = StoredRtc::new(rtc, private);

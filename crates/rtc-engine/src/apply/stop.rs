@@ -1,41 +1,77 @@
 //! Stop means stop: afterwards nothing of the turn runs, asks or starts anything.
+//!
+//! A call that may have an effect gets some time to say what it did; that the turn is being stopped is stored, so that
+//! a process that ends in between does not go on with it at the next start.
 
 use rtc_tool::ToolError;
-use rtc_types::{ApprovalState, Effect as Changed, RtcId, RtcStatus, StreamingStatus, TurnStatus};
+use rtc_types::{
+    ApprovalState, Effect as Changed, OutcomeKnown, RtcId, RtcStatus, StreamingStatus, TurnStatus,
+};
 use serde_json::Value;
 
-use super::{call, reply};
+use super::{call, new_turn, reply};
 use crate::command::{Done, Effect};
 use crate::draft::Draft;
+use crate::state::Call;
 
 pub(super) fn stop(draft: &mut Draft) -> Done {
     if draft.state.stopping {
         return Done::Ok;
     }
     draft.after(Effect::CancelModel);
-    match draft.state.calls.iter().find(|call| call.claimed) {
-        Some(running) => {
-            let rtc = running.stored.entity.id;
+    let first = draft
+        .state
+        .calls
+        .first()
+        .map(|first| (first.stored.entity.id, may_tell(first)));
+    if let Some((rtc, tells)) = first {
+        // Also one that is only being prepared.
+        draft.after(Effect::CancelCall(rtc));
+        if tells {
             draft.state.stopping = true;
-            draft.after(Effect::CancelCall(rtc));
-            draft.after(Effect::StopTimer);
+            draft.after(Effect::StopTimer(rtc));
+            return Done::Ok;
         }
-        None => end(draft, None),
     }
+    if draft.state.turn.is_none() && !draft.state.waiting.is_empty() {
+        // It was about to begin.
+        draft.state.turn = new_turn(draft, TurnStatus::Pending);
+    }
+    end(draft, None);
     Done::Ok
 }
 
-/// The running call did not end in time.
-pub(super) fn deadline(draft: &mut Draft) -> Done {
-    if draft.state.stopping {
+/// Whether an executor will say what became of the call: it runs, or its mark is going to be looked at.
+fn may_tell(call: &Call) -> bool {
+    call.claimed
+        || (call.stored.private.mark.is_some() && call.stored.entity.outcome != Some(OutcomeKnown::Unknown))
+}
+
+/// The call that was given time did not end in it.
+pub(super) fn deadline(draft: &mut Draft, rtc: RtcId) -> Done {
+    let same = draft
+        .state
+        .calls
+        .first()
+        .is_some_and(|first| first.stored.entity.id == rtc);
+    if draft.state.stopping && same {
         end(draft, None);
     }
     Done::Ok
 }
 
-/// The running call ended after Stop was pressed and before its time was over.
-pub(super) fn ended_in_time(draft: &mut Draft, rtc: RtcId, result: Result<Value, ToolError>) {
-    end(draft, Some((rtc, result)));
+/// After a restart: what is left of a stop.
+pub(super) fn recover(draft: &mut Draft) {
+    if draft.state.calls.first().is_some_and(may_tell) {
+        draft.after(Effect::WakeExecutor);
+    } else {
+        end(draft, None);
+    }
+}
+
+/// The call ended, was found not to have run (an error that says so), or cannot be judged (`None`), in time.
+pub(super) fn ended_in_time(draft: &mut Draft, rtc: RtcId, result: Option<Result<Value, ToolError>>) {
+    end(draft, result.map(|result| (rtc, result)));
 }
 
 fn end(draft: &mut Draft, ended: Option<(RtcId, Result<Value, ToolError>)>) {
@@ -71,12 +107,12 @@ fn end_one(draft: &mut Draft, rtc: RtcId, result: Option<&Result<Value, ToolErro
     else {
         return;
     };
-    let marked = call.stored.private.mark.is_some();
+    let private = &call.stored.private;
     let effect = match result {
-        Some(Ok(_)) if marked => Changed::Applied,
-        Some(_) => Changed::None,
-        None if marked => Changed::Unknown,
-        None => Changed::None,
+        _ if private.mark.is_none() && !private.unsure => Changed::None,
+        Some(Ok(_)) => Changed::Applied,
+        Some(Err(error)) if error.says_nothing_changed() && !private.unsure => Changed::None,
+        Some(Err(_)) | None => Changed::Unknown,
     };
     if let Some(approval) = call
         .stored

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 use rtc_model::{AssistantBlock, ModelId, Reply, StopReason, Usage};
 use rtc_tool::{Access, Kind, Subject, ToolError};
 use rtc_types::{
-    ApprovalDecision, ApprovalState, Content, DeviceId, Effect as Changed, ErrorCategory, Mode, RtcId,
-    RtcStatus, SessionId, Stamp, ToolCall, ToolCallId, UpdateEntity, UserId,
+    ApprovalDecision, ApprovalState, Content, DeviceId, Effect as Changed, ErrorCategory, Mode, Preview,
+    PreviewKind, ProjectId, RtcId, RtcStatus, SessionId, Stamp, ToolCall, ToolCallId, UpdateEntity, UserId,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,6 +21,7 @@ struct Lane {
     turns: Vec<rtc_types::Turn>,
     seen: BTreeMap<String, Value>,
     effects: Vec<Effect>,
+    project: Option<ProjectId>,
     clock: u64,
 }
 
@@ -34,6 +35,7 @@ impl Lane {
             turns: Vec::new(),
             seen: BTreeMap::new(),
             effects: Vec::new(),
+            project: Some(ProjectId::new(Uuid::from_u128(4))),
             clock: 0,
         }
     }
@@ -108,7 +110,7 @@ impl Lane {
                 client_id,
                 user: UserId::new(Uuid::from_u128(2)),
                 device: DeviceId::new(Uuid::from_u128(3)),
-                project: None,
+                project: self.project,
                 mode: Mode::Edit,
             },
         }));
@@ -369,7 +371,7 @@ fn a_script_is_asked_for_and_a_no_is_told_to_the_model() {
     lane.tell(no(Some("not now")));
     assert_eq!(
         lane.output(rtc),
-        "[Tool Rejected] script was not run to its end: the user said no: not now"
+        "[Tool Rejected] script was rejected: the call was refused: not now"
     );
     assert_eq!(lane.rtc(rtc).status, RtcStatus::Rejected);
     assert!(
@@ -430,21 +432,233 @@ fn never_is_a_rule_of_the_user_and_wins_over_bypass() {
 
 #[test]
 fn what_has_become_stricter_since_the_call_was_made_counts() {
-    for (mode, status, approval) in [
-        (Mode::Plan, RtcStatus::Rejected, None),
-        (Mode::Manual, RtcStatus::Pending, Some(ApprovalState::Open)),
-    ] {
-        let mut lane = Lane::with_calls(vec![edit("c1")]);
-        let rtc = lane.open(0);
-        lane.tell(Command::SetMode(mode));
-        assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed, "{mode}");
-        assert_eq!(lane.rtc(rtc).status, status, "{mode}");
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let rtc = lane.open(0);
+    lane.tell(Command::SetMode(Mode::Plan));
+    assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed);
+    assert_eq!(lane.rtc(rtc).status, RtcStatus::Rejected);
+
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let rtc = lane.open(0);
+    lane.tell(Command::SetMode(Mode::Manual));
+    assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed);
+    assert_eq!(
+        lane.effects,
+        [Effect::Preview(rtc)],
+        "nobody says Yes to what was not shown"
+    );
+    assert!(lane.rtc(rtc).approval.is_none());
+    lane.tell(Command::AskFor {
+        rtc,
+        preview: Some(preview("/a")),
+    });
+    assert_eq!(
+        lane.rtc(rtc).approval.as_ref().unwrap().state,
+        ApprovalState::Open
+    );
+    assert_eq!(lane.rtc(rtc).preview, Some(preview("/a")));
+}
+
+fn preview(path: &str) -> Preview {
+    Preview {
+        kind: PreviewKind::Diff,
+        text: "-a\n+b".into(),
+        paths: vec![path.into()],
+    }
+}
+
+#[test]
+fn a_yes_to_one_call_is_no_yes_to_where_another_really_leads() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    lane.tell(Command::SetMode(Mode::Manual));
+    lane.begin();
+    let through_link = Plan::Run {
+        kind: Kind::Device,
+        parameters: json!({}),
+        subject: Subject::write("/link"),
+        preview: Some(preview("/.git/hooks/post-checkout")),
+    };
+    let link = PlannedCall {
+        tool_name: "edit".into(),
+        ..planned("c2", through_link)
+    };
+    lane.reply("", vec![edit("c1"), link]);
+    let [first, second] = [lane.open(0), lane.open(1)];
+    let device = DeviceId::new(Uuid::from_u128(9));
+    let yes = |rtc, decision| Command::Approve {
+        rtc,
+        decision,
+        reason: None,
+        device,
+    };
+    lane.tell(yes(first, ApprovalDecision::Session));
+    let open = lane.state.call(second).unwrap();
+    assert_eq!(
+        open.stored.entity.approval.as_ref().unwrap().state,
+        ApprovalState::Open,
+        "it is asked about itself"
+    );
+    assert_eq!(open.stored.consented(), None);
+    lane.tell(yes(second, ApprovalDecision::Once));
+    let paths = lane.state.call(second).unwrap().stored.consented().unwrap();
+    assert_eq!(
+        paths,
+        ["/link", "/.git/hooks/post-checkout"],
+        "that is what was shown"
+    );
+    // A looser mode makes an approval needless; it is no Yes either.
+    let mut lane = Lane::with_calls(vec![script("c1")]);
+    lane.tell(Command::SetMode(Mode::Bypass));
+    assert_eq!(
+        lane.state.calls[0].stored.entity.approval.as_ref().unwrap().state,
+        ApprovalState::Approved
+    );
+    assert_eq!(lane.state.calls[0].stored.consented(), None);
+}
+
+#[test]
+fn without_a_folder_an_answer_holds_for_the_session_only() {
+    for decision in [ApprovalDecision::Project, ApprovalDecision::Never] {
+        let mut lane = Lane::new();
+        lane.project = None;
+        lane.send("x");
+        lane.tell(Command::SetMode(Mode::Manual));
+        lane.begin();
+        lane.reply("", vec![edit("c1")]);
+        let (rtc, device) = (lane.open(0), DeviceId::new(Uuid::from_u128(9)));
+        lane.tell(Command::Approve {
+            rtc,
+            decision,
+            reason: None,
+            device,
+        });
+        assert!(lane.rules.is_empty(), "{decision:?}");
         assert_eq!(
-            lane.rtc(rtc).approval.as_ref().map(|approval| approval.state),
-            approval,
-            "{mode}"
+            lane.state.session.as_ref().unwrap().private.rules.len(),
+            1,
+            "{decision:?}"
         );
     }
+}
+
+#[test]
+fn a_stop_survives_the_process() {
+    // What is found of the call that ran when the process ended.
+    for (found, effect) in [
+        (Some(Ok(json!("x"))), Changed::Applied),
+        (
+            Some(Err(ToolError::execution("the disk broke"))),
+            Changed::Unknown,
+        ),
+        (None, Changed::Unknown),
+    ] {
+        let mut lane = Lane::with_calls(vec![edit("c1"), edit("c2")]);
+        let [first, second] = [lane.open(0), lane.open(1)];
+        lane.claim(0, true).unwrap();
+        lane.tell(Command::Stop);
+        assert!(
+            lane.state.session.as_ref().unwrap().private.stopping,
+            "it is stored"
+        );
+        lane.tell(Command::Recover);
+        assert_eq!(lane.effects, [Effect::WakeExecutor], "the mark is looked at");
+        assert_eq!(lane.state.next_for_executor().unwrap().stored.entity.id, first);
+        match found {
+            Some(result) => lane.finish(first, 1, result),
+            None => {
+                _ = lane.tell(Command::OutcomeUnknown {
+                    rtc: first,
+                    evidence: "e".into(),
+                })
+            }
+        }
+        assert_eq!(
+            (lane.rtc(first).effect, lane.rtc(second).effect),
+            (Some(effect), Some(Changed::None))
+        );
+        assert!(lane.state.is_idle() && !lane.state.session.as_ref().unwrap().private.stopping);
+    }
+    // The mark says that nothing was changed: the executor would run it, and may not.
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let first = lane.open(0);
+    lane.claim(0, true).unwrap();
+    lane.tell(Command::Stop);
+    lane.tell(Command::Recover);
+    assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed);
+    assert_eq!(lane.rtc(first).effect, Some(Changed::None));
+    // Nothing was marked: there is nothing to look at.
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    lane.claim(0, false).unwrap();
+    lane.tell(Command::Stop);
+    lane.tell(Command::Recover);
+    assert!(lane.state.is_idle());
+}
+
+#[test]
+fn stop_before_the_turn_begins_is_not_lost() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    lane.tell(Command::Stop);
+    assert!(lane.state.is_idle());
+    assert_eq!(lane.turns[0].status, TurnStatus::Cancelled);
+    let context = TurnContext {
+        model: model(),
+        system: String::new(),
+        tools: Vec::new(),
+        mode: Mode::Edit,
+    };
+    lane.tell(Command::Begin {
+        context: Box::new(context),
+    });
+    assert!(lane.effects.is_empty(), "what was gathered before comes too late");
+    assert!(lane.messages.values().all(|message| message.turn_id.is_some()));
+}
+
+#[test]
+fn a_call_started_again_without_certainty_is_never_said_to_have_changed_nothing() {
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let rtc = lane.open(0);
+    lane.claim(0, true).unwrap();
+    lane.tell(Command::Recover);
+    lane.tell(Command::OutcomeUnknown {
+        rtc,
+        evidence: "e".into(),
+    });
+    lane.tell(Command::Resolve {
+        rtc,
+        decision: Resolution::Retry,
+    });
+    lane.tell(Command::Stop);
+    assert_eq!(lane.rtc(rtc).effect, Some(Changed::Unknown));
+}
+
+#[test]
+fn the_time_of_an_earlier_stop_does_not_end_a_later_one() {
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let earlier = lane.open(0);
+    lane.claim(0, true).unwrap();
+    lane.tell(Command::Stop);
+    lane.finish(earlier, 1, Ok(json!("x")));
+    lane.send("y");
+    lane.begin();
+    lane.reply("", vec![edit("c2")]);
+    let later = lane.open(0);
+    lane.claim(0, true).unwrap();
+    lane.tell(Command::Stop);
+    lane.tell(Command::StopDeadline { rtc: earlier });
+    assert!(lane.state.stopping);
+    lane.tell(Command::StopDeadline { rtc: later });
+    assert_eq!(lane.rtc(later).effect, Some(Changed::Unknown));
+}
+
+#[test]
+fn stop_also_ends_a_call_that_is_being_prepared() {
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let rtc = lane.open(0);
+    lane.tell(Command::Stop);
+    assert!(lane.effects.contains(&Effect::CancelCall(rtc)));
+    assert!(lane.state.is_idle());
 }
 
 #[test]
@@ -489,7 +703,7 @@ fn stop_says_of_each_call_whether_it_took_effect() {
             );
             match ended.clone() {
                 Some(result) => lane.finish(first, 1, result),
-                None => _ = lane.tell(Command::StopDeadline),
+                None => _ = lane.tell(Command::StopDeadline { rtc: first }),
             }
         }
         let case = format!("{claimed:?} {ended:?}");
@@ -803,7 +1017,7 @@ proptest! {
                     let _ = lane.try_tell(Command::Approve { rtc, decision, reason: None, device: DeviceId::new(Uuid::nil()) });
                 },
                 Event::Stop => { lane.tell(Command::Stop); }
-                Event::Deadline => { lane.tell(Command::StopDeadline); }
+                Event::Deadline => if let Some(rtc) = of(&lane, 0) { lane.tell(Command::StopDeadline { rtc }); },
                 Event::Recover => { lane.tell(Command::Recover); }
                 Event::Unknown(n) => if let Some(rtc) = of(&lane, n) {
                     lane.tell(Command::OutcomeUnknown { rtc, evidence: "e".into() });

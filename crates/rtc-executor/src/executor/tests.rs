@@ -28,7 +28,7 @@ enum Told {
 /// An engine with one call.
 struct FakePort {
     call: OpenCallParts,
-    claimed: Claimed,
+    claims: bool,
     told: Mutex<Vec<Told>>,
     /// Answers to `finish` before it is taken.
     refusals: Mutex<VecDeque<PortError>>,
@@ -52,10 +52,20 @@ impl FakePort {
                 started: None,
                 attempt: 0,
             },
-            claimed: Claimed::Yes,
+            claims: true,
             told: Mutex::default(),
             refusals: Mutex::default(),
             ended: Notify::new(),
+        }
+    }
+
+    fn terms(&self) -> Terms {
+        Terms {
+            policy: Policy {
+                mode: self.call.mode,
+                ..Policy::default()
+            },
+            consent: None,
         }
     }
 
@@ -81,7 +91,7 @@ fn session() -> SessionId {
 #[async_trait]
 impl Port for FakePort {
     async fn next(&self, _session: SessionId) -> Result<Option<RtcId>, PortError> {
-        Ok((!self.is_over() && self.claimed == Claimed::Yes).then(rtc_id))
+        Ok((!self.is_over() && self.claims).then(rtc_id))
     }
 
     async fn load(&self, rtc: RtcId) -> Result<Option<crate::OpenCall>, PortError> {
@@ -114,11 +124,7 @@ impl Port for FakePort {
                 completed_at: None,
             },
             kind: Kind::Device,
-            consent: None,
-            policy: Policy {
-                mode: self.call.mode,
-                ..Policy::default()
-            },
+            terms: self.terms(),
             started: self.call.started.clone(),
             root: None,
         }))
@@ -132,7 +138,11 @@ impl Port for FakePort {
         mark: Option<(Value, String)>,
     ) -> Result<Claimed, PortError> {
         lock(&self.told).push(Told::Claim(attempt, mark.is_some()));
-        Ok(self.claimed)
+        Ok(if self.claims {
+            Claimed::Yes(self.terms())
+        } else {
+            Claimed::No
+        })
     }
 
     async fn executing(&self, _session: SessionId, _rtc: RtcId) -> Result<(), PortError> {
@@ -169,6 +179,8 @@ impl Port for FakePort {
     async fn seen(&self, _session: SessionId, path: &str) -> Result<Option<Value>, PortError> {
         Ok((path == "/stored").then(|| json!("from the store")))
     }
+
+    fn trouble(&self, _session: SessionId, _reason: &str, _again: bool) {}
 
     fn progress(&self, _rtc: RtcId, _progress: Progress) {}
 }
@@ -399,7 +411,7 @@ async fn a_call_that_cannot_be_prepared_ends_without_having_been_started() {
 
 #[tokio::test]
 async fn what_is_not_claimed_does_not_run() {
-    let bench = bench(Does::Effect, |port| port.claimed = Claimed::No);
+    let bench = bench(Does::Effect, |port| port.claims = false);
     assert_eq!(bench.executor.run(rtc_id()).await.unwrap(), Ran::Waits);
     assert_eq!(bench.runs.load(Ordering::SeqCst), 0);
 }
@@ -481,4 +493,23 @@ async fn a_read_that_takes_a_while_is_shown_as_running() {
     }
     bench.gate.notify_one();
     assert_eq!(run.await.unwrap(), Ran::Ended);
+}
+
+#[tokio::test]
+async fn a_started_call_whose_tool_is_gone_has_an_unknown_outcome() {
+    let bench = bench(Does::Effect, |port| {
+        port.call.tool = "gone";
+        port.call.started = Some(Started {
+            attempt: 1,
+            at: Timestamp::UNIX_EPOCH,
+            args_digest: "d".into(),
+            mark: json!({}),
+        });
+    });
+    assert_eq!(bench.executor.run(rtc_id()).await.unwrap(), Ran::Waits);
+    let told = bench.port.told();
+    assert!(
+        matches!(&told[..], [Told::Unknown(why)] if why.contains("no tool gone")),
+        "{told:?}"
+    );
 }

@@ -36,29 +36,31 @@ pub(super) fn remove(lines: &[String], indexes: &[usize]) -> Option<Vec<Edit>> {
     }
     let (first, last) = (*indexes.first()?, *indexes.last()?);
     let removes = |index: usize| indexes.binary_search(&index).is_ok();
-    widen(lines, first, last, 0, lines.len() - 1, removes).map(|edit| vec![edit])
+    widen(lines, first, last, 0, lines.len() - 1, removes).map(|(_, edit)| vec![edit])
 }
 
 fn one_by_one(lines: &[String], runs: &[(usize, usize)]) -> Option<Vec<Edit>> {
     let mut text = whole(lines);
     let mut edits = Vec::with_capacity(runs.len());
+    let mut gone = 0;
     for (index, &(first, last)) in runs.iter().enumerate() {
         let low = index.checked_sub(1).map_or(0, |before| runs[before].1 + 1);
         let high = runs.get(index + 1).map_or(lines.len(), |after| after.0) - 1;
-        let edit = widen(lines, first, last, low, high, |line| {
+        let (from, edit) = widen(lines, first, last, low, high, |line| {
             (first..=last).contains(&line)
         })?;
-        // The edits run one after another: each must still fit one place only when its turn comes.
-        if text.matches(edit.0.as_str()).count() != 1 {
+        // The edits run one after another: each must still fit its place only when its turn comes.
+        if !fits_once(&text, &edit.0, offset(lines, from) - gone) {
             return None;
         }
+        gone += edit.0.len() - edit.1.len();
         text = text.replacen(&edit.0, &edit.1, 1);
         edits.push(edit);
     }
     Some(edits)
 }
 
-/// Takes more and more lines around a run until the text fits one place only.
+/// Takes more and more lines around a run until the text fits one place only; gives the first line taken, too.
 fn widen(
     lines: &[String],
     first: usize,
@@ -66,7 +68,7 @@ fn widen(
     low: usize,
     high: usize,
     removes: impl Fn(usize) -> bool,
-) -> Option<Edit> {
+) -> Option<(usize, Edit)> {
     let text = whole(lines);
     let end = lines.len() - 1;
     let (mut from, mut to) = (first, last);
@@ -89,7 +91,7 @@ fn widen(
         }
         let clipped = lines[from..=to].iter().any(|line| line.len() > MAX_LINE);
         if usable && !clipped && fits_once(&text, &old, offset(lines, from)) {
-            return Some((old, new));
+            return Some((from, (old, new)));
         }
         if clipped || (from == low && to == high) {
             return None;
@@ -194,5 +196,18 @@ mod tests {
             Some(vec![("a\nc".to_owned(), "a".to_owned())])
         );
         assert_eq!(remove(&lines, &[0, 1, 2, 3]), None);
+    }
+
+    #[test]
+    fn what_fits_twice_only_where_it_overlaps_fits_twice() {
+        let text = "\n\n\n\n\n\n\n\na\n\n\n\n\n\n\nb\n\n\na\nb\n\na\nb";
+        let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        let edits = remove(&lines, &[16, 21]).expect("there is a way");
+        let kept = lines
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| ![16, 21].contains(index));
+        let kept: Vec<String> = kept.map(|(_, line)| line.clone()).collect();
+        assert_eq!(apply(text.to_owned(), &edits), kept.join("\n"));
     }
 }

@@ -1,11 +1,15 @@
 //! Makes a plan of a request: clauses, phrases, steps.
 
+use regex::Captures;
+
+use super::marks::{
+    AFTER, BEFORE, BULLET, CLAUSE_END, CLAUSE_JOIN, CONTINUE, GREETING, IGNORE_CASE, ONLY_IN, ONLY_WHERE,
+    SOFTENED, VERB,
+};
 use super::place::Context;
 use super::plan::{Language, MAX_STEPS, Plan, Step};
 use super::quotes::Masked;
-use super::words::{
-    AFTER, BEFORE, BULLET, CLAUSE_END, CLAUSE_JOIN, CONTINUE, GREETING, IGNORE_CASE, ONLY_WHERE, RULES, VERB,
-};
+use super::words::RULES;
 
 mod gaps;
 
@@ -49,6 +53,7 @@ pub(super) fn plan(messages: &[&str], context: &mut Context) -> Plan {
         language: Language::English,
     };
     for message in messages {
+        context.here = None;
         let masked = Masked::new(message);
         if language(&masked) == Language::Chinese {
             plan.language = Language::Chinese;
@@ -57,6 +62,7 @@ pub(super) fn plan(messages: &[&str], context: &mut Context) -> Plan {
             match step(&clause, &masked, context) {
                 Some(Step::Help) if plan.steps.contains(&Step::Help) => {}
                 Some(step) => {
+                    context.here = step.place().or_else(|| context.here.take());
                     context.place = step.place().or_else(|| context.place.take());
                     context.needle = step.needle().or_else(|| context.needle.take());
                     plan.steps.push(step);
@@ -122,7 +128,20 @@ fn tidy(clause: &str) -> String {
             tidied.push(' ');
         }
     }
-    tidied
+    let tidied = SOFTENED.replace_all(&tidied, plain_verb);
+    ONLY_IN.replace_all(&tidied, " $preposition ").into_owned()
+}
+
+fn plain_verb(softened: &Captures<'_>) -> String {
+    let verb = &softened["verb"];
+    let plain = match verb {
+        "看" => "看看",
+        "列" => "列出",
+        "搜" => "搜索",
+        "查" => "查找",
+        verb => verb,
+    };
+    plain.to_owned()
 }
 
 /// The step that a clause asks for.

@@ -47,12 +47,22 @@ impl Needle {
         }
     }
 
+    /// A regular expression.
+    pub(super) fn regex(text: &str) -> Needle {
+        Needle {
+            regex: true,
+            ..Needle::literal(text.to_owned())
+        }
+    }
+
     /// The regular expression that finds it.
     pub(super) fn pattern(&self) -> String {
         if self.regex {
             self.text.clone()
         } else {
-            regex::escape(&self.text)
+            // A line end of the user is any line end of a file.
+            let text = self.text.replace("\r\n", "\n");
+            regex::escape(&text).replace('\n', r"\r?\n")
         }
     }
 }
@@ -62,6 +72,8 @@ impl Needle {
 pub(super) struct Context {
     /// Where the last step worked.
     pub(super) place: Option<Place>,
+    /// Where the last step of the same message worked.
+    pub(super) here: Option<Place>,
     /// What the last step looked for.
     pub(super) needle: Option<Needle>,
 }
@@ -179,12 +191,16 @@ fn below_folder(folder: &str, glob: &str, masked: &Masked) -> Option<Place> {
     let folder = folder_of(folder, masked)?;
     let files = strip(glob);
     if EVERYWHERE.is_match(glob) || matches!(files, "files" | "file" | "文件") {
-        return Some(Place::Folder(folder));
+        return Some(if folder == "/" {
+            Place::Everywhere
+        } else {
+            Place::Folder(folder)
+        });
     }
     if let Some(glob) = glob_of(files, masked) {
         return Some(Place::Glob {
             glob,
-            folder: Some(folder),
+            folder: Some(folder).filter(|folder| folder != "/"),
         });
     }
     let named = single(files) && is_file_name(files);
@@ -339,6 +355,7 @@ mod tests {
     fn parse(words: &str) -> Option<Place> {
         let context = Context {
             place: Some(Place::Folder("/before".to_owned())),
+            here: None,
             needle: None,
         };
         let masked = Masked::new(words);

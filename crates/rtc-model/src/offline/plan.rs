@@ -110,6 +110,8 @@ pub(super) enum Lines {
     Containing(String),
     /// Those that are this text, apart from the space around it.
     Equal(String),
+    /// Those with nothing but blanks in them.
+    Empty,
     /// From a line number to another one, both included.
     Numbered(u64, u64),
     /// That many lines from the end.

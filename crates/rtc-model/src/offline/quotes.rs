@@ -1,10 +1,15 @@
 //! Takes quoted text out of a request, so that the phrases see only the words around it.
 
+use super::marks::{CLAUSE_END, LINE_FOLLOWS};
+
 /// The most quoted pieces of one message that are recognised; later ones stay plain text.
 const MAX_QUOTES: usize = 1_000;
 
 /// The first of the private characters that stand for quoted pieces.
 const FIRST: u32 = 0xE000;
+
+/// Those characters, as a part of a regular expression class.
+pub(super) const QUOTES: &str = r"\u{E000}-\u{E3E7}";
 
 /// The regular expression class of those characters.
 pub(super) const QUOTE_CLASS: &str = r"[\u{E000}-\u{E3E7}]";
@@ -55,6 +60,16 @@ impl Masked {
                 {
                     masked.push(rest.trim(), rest);
                     break;
+                }
+                let line = rest
+                    .split_inclusive('\n')
+                    .next()
+                    .unwrap_or(rest)
+                    .trim_end_matches(['\n', '\r']);
+                if announces_line(&masked.text) && is_one_line(line.trim()) {
+                    masked.push(line.trim(), line);
+                    rest = &rest[line.len()..];
+                    continue;
                 }
             }
             let private = u32::from(character)
@@ -184,6 +199,17 @@ fn ends_in_announcement(text: &str) -> bool {
     .any(|word| words.ends_with(word))
 }
 
+/// Whether the text so far ends in words that announce one line.
+fn announces_line(text: &str) -> bool {
+    text.ends_with([':', '：']) && LINE_FOLLOWS.is_match(text)
+}
+
+/// Whether all of this can be the line, rather than the line and what to do next.
+fn is_one_line(line: &str) -> bool {
+    let whole = line.trim_end_matches(['.', '!', '?', '。', '！', '？']);
+    !whole.is_empty() && !opens(line) && !CLAUSE_END.is_match(whole)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,6 +231,11 @@ mod tests {
             ),
             ("create a.md with the content: \"x\" then y", vec!["x"]),
             ("新建 a.md，内容为：一行", vec!["一行"]),
+            ("add a line to a.md: one, two.\nread a.md", vec!["one, two."]),
+            ("add a line to a.md: one two, then read it", vec![]),
+            ("add a line to a.md: \"one, two\" then read it", vec!["one, two"]),
+            ("往 a.md 里加一行：甲，乙", vec!["甲，乙"]),
+            ("往 a.md 里加一行：甲 乙，然后读取 a.md", vec![]),
         ];
         for (message, expected) in table {
             let masked = Masked::new(message);

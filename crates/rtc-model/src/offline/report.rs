@@ -72,6 +72,8 @@ pub(super) enum Report {
     },
     /// A text does not occur.
     Absent { needle: Needle, place: Place },
+    /// There is no empty line.
+    NoEmptyLine { place: Place },
     /// A file has no such line.
     NoSuchLine { path: String, lines: u64 },
     /// A file was written.

@@ -8,13 +8,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::place::{pattern, pattern_anywhere};
-use super::quotes::QUOTE_CLASS;
+use super::place::pattern;
+use super::quotes::{QUOTE_CLASS, QUOTES};
 
 /// What a phrase means; the parser makes a step of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
     Help,
+    About,
     FileWork,
     Run,
     DeleteNumbered,
@@ -22,6 +23,7 @@ pub(super) enum Meaning {
     DeleteLast,
     DeleteContaining,
     DeleteEqual,
+    DeleteEmpty,
     DeleteText,
     Overwrite,
     Replace,
@@ -52,6 +54,21 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:help|what can you do|what do you (?:understand|know)|how does this work|what are you|who are you)(?: me)?",
             r"are you (?:a |an )?.+|(?:which|what) model (?:are you|is this|do you use)",
             r"(?:你能|你会|可以|能)(?:做|干)(?:些)?什么|帮助|你是谁|怎么用|你是(?:什么|哪个)?(?:语言)?模型",
+        ],
+    ),
+    (
+        Meaning::About,
+        &[
+            r"(?:what is|what's|tell me|explain)(?: to me)? (?:this|the|about this|about the) (?:project|repo|repository)(?: about)?|what does this (?:project|repo|repository) do|about this project",
+            r"(?:这个|本)?(?:项目|工程|仓库)是(?:做什么|干什么|什么)的?|介绍(?:一下)?(?:这个|本)?(?:项目|工程|仓库)",
+        ],
+    ),
+    (
+        Meaning::DeleteEmpty,
+        &[
+            r"(?:delete|remove|drop|erase|strip)(?: all| every| any)?(?: of)?(?: the)? (?:empty|blank) lines? (?:from|in|of) {place}",
+            r"(?:删除|删掉|去掉|移除){place}(?:中|里|里面|内部)?的?(?:所有|全部)?的?(?:空行|空白行)",
+            r"(?:把|将|从|在){place}(?:中|里|里面|内部)?的?(?:所有|全部)?的?(?:空行|空白行)(?:都|全部|全)?(?:删除|删掉|去掉|移除)",
         ],
     ),
     (
@@ -140,12 +157,13 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         Meaning::Replace,
         &[
             r"(?:in|across|throughout|under|within) {place},? (?:replace|substitute|change|swap|rename)(?: all| every| each| any)?(?: of)?(?: the)?(?: occurrences?| instances?| words?| text| string| name)?(?: of)? {from} (?:by|with|to|into|for) {to}",
-            r"(?:replace|substitute|change|swap|rename|turn|convert|correct|update)(?: all| every| each| any)?(?: of)?(?: the)?(?: occurrences?| instances?)?(?: of)?(?: the)?(?: words?| text| string| name| spelling| function| variable| method| class| constant)? {from} (?:by|with|to|into|for|->|=>|→)(?: the)?(?: words?| text| string)? {to}(?: (?:in|under|inside|within|across|throughout|of|over) {place}| (?P<everywhere>everywhere))?",
+            r"(?:replace|substitute|change|swap|rename|turn|convert|correct|update|fix)(?: all| every| each| any)?(?: of)?(?: the)?(?: occurrences?| instances?)?(?: of)?(?: the)?(?: words?| text| string| name| spelling| typo| function| variable| method| class| constant)? {from} (?:by|with|to|into|for|->|=>|→)(?: the)?(?: words?| text| string)? {to}(?: (?:in|under|inside|within|across|throughout|of|over) {place}| (?P<everywhere>everywhere))?",
             r"(?:replace|change|rename)(?: all| every| the)* {from} (?:in|under|inside|within|across) {place} (?:by|with|to|into) {to}",
             r"s/(?P<from>[^/\s]+)/(?P<to>[^/\s]+)/g?(?: (?:in|on) {place}| (?P<everywhere>everywhere))?",
             r"use {to} instead of {from}(?: (?:in|under|across) {place}| (?P<everywhere>everywhere))?",
-            r"(?:在|把|将){place}(?:中|里|里面|内部|下)(?:的)?[，,]?(?:把|将)?(?:所有|全部)?的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
-            r"(?:(?:把|将)(?:所有|全部)?|所有|全部)的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|改|换)(?:成|为|作){to}",
+            r"(?:在|把|将){place}(?:中|里|里面|内部|下)(?:的)?[，,]?(?:把|将)?(?:所有|全部)?的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|重命名|改名|改|换)(?:成|为|作){to}",
+            r"(?:把|将)(?:所有|全部)?的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|重命名|改名|改|换)(?:成|为|作){to}[，,]?但?(?:只|仅)(?:限于?)?(?:在|对)?{place}",
+            r"(?:(?:把|将)(?:所有|全部)?|所有|全部)的?{from}(?:都|全部|全都|全)?(?:替换|更改|修改|重命名|改名|改|换)(?:成|为|作){to}",
             r"用{to}(?:来)?(?:替换|代替|取代)(?:掉)?(?:{place}(?:中|里|里面|内部)的?)?(?:所有|全部)?的?{from}",
             r"替换{place}(?:中|里|里面|内部)的?(?:所有|全部)?的?{from}(?:成|为){to}",
             r"(?:替换|改|换)(?:所有|全部)?的?{from}(?:成|为){to}",
@@ -158,7 +176,10 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:append|add|put|write|insert)(?: a| the| another)?(?: new)?(?: line| text| word| entry)?(?: saying| reading| with)?:? {content} (?:to|at|on)(?: the)? (?:end|bottom) of(?: the)?(?: file)? {path}",
             r"(?:append|add|put|insert)(?: the)?(?: line| text)? {content} as(?: the| a)?(?: new)? last line (?:of|to|in)(?: the)?(?: file)? {path}",
             r"(?:append|add)(?: a| the| another)?(?: new)?(?: line| text| word| entry)?(?: saying| reading)?:? {content} (?:to|in|into)(?: the)?(?: file)? {path}",
-            r"(?:append|add)(?: a| the)?(?: new)?(?: line| text)? to(?: the end of| the bottom of)?(?: the)?(?: file)? {path}(?: the)?(?: line| text)?:? ?{content}",
+            r"(?:append|add)(?: a| the| this)?(?: new)?(?: line| text)? to(?: the end of| the bottom of)?(?: the)?(?: file)? {path}(?: the)?(?: line| text)?(?:: ?| ){content}",
+            r"in(?: the)?(?: file)? {path},? (?:append|add|put|insert)(?: a| the| another)?(?: new)?(?: line| text)?(?: at the (?:end|bottom))?:? ?{content}(?: at the (?:end|bottom))?",
+            r"(?:append|add|put|insert|write)(?: a| the| another)?(?: new)?(?: line| text| word)?:? ?{content} (?:at|to)(?: the| its)? (?:end|bottom)(?: of it)?",
+            r"在?(?:它的?|其|文件的?)?(?:末尾|最后|结尾|尾部|后面)(?:再)?(?:追加|添加|加上|加入|增加|补充|加|写)(?:上)?(?:一|1)?(?:行|句)?(?:文字|文本|内容)?[:：]?{content}",
             r"(?:at|to)(?: the)? (?:end|bottom) of(?: the)?(?: file)? {path},? (?:append|add|put|write)(?: a| the)?(?: line| text)? {content}",
             r"(?:在|给|向|往)(?:文件)?{path}(?:文件)?(?:的)?(?:末尾|最后|结尾|尾部|后面|里|中)?(?:再)?(?:追加|添加|加上|加入|增加|补充|加|写)(?:上)?(?:一|1)?(?:行|句)?(?:文字|文本|内容)?[:：]?{content}",
             r"(?:把|将){content}(?:这一行|这行|一行)?(?:追加|添加|加|补充)(?:到|在|进)(?:文件)?{path}(?:文件)?(?:的)?(?:末尾|最后|结尾|尾部|后面|里|中)?",
@@ -168,6 +189,8 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     (
         Meaning::Create,
         &[
+            r"(?:create|make|add|write|generate)(?: a| an| the)?(?: new)?(?: empty| text)?(?: file)?(?: named| called)? {path} (?:in|under|inside) {place}(?:,? (?:with|containing|that (?:says|contains)|saying)(?: the)?(?: following)?(?: contents?| text| lines?| words?)?:? ?{content})?",
+            r"在{place}(?:中|里|里面|下|下面)(?:创建|新建|建立|生成)(?:一个)?(?:新)?的?(?:空)?(?:的)?(?:文件)?(?:叫做?|名为)?(?:的)?{path}(?:文件)?(?:[，,]?(?:并且?)?(?:在)?(?:里面|其)?(?:内容)?(?:为|是|写入|写上|写|包含)[:：]?{content})?",
             r"(?:create|make|add|write|generate)(?: a| an| the)?(?: new)?(?: empty| text)? file(?: named| called)? {path}(?:,? (?:with|containing|that (?:says|contains)|saying|whose (?:content|text) is)(?: the)?(?: following)?(?: contents?| text| lines?| words?)?:? ?{content})?",
             r"(?:create|make|write|generate)(?: a| an| the)?(?: new)? {path},? (?:with|containing|that (?:says|contains)|saying)(?: the)?(?: following)?(?: contents?| text| lines?| words?)?:? ?{content}",
             r"(?:create|make|write)(?: a| the)?(?: new)?(?: file)? {path}: ?{content}",
@@ -191,16 +214,20 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         &[
             r"(?:list|show|find)(?: me)?(?: all)?(?: of)?(?: the)? files recursively(?: (?:in|of|under|below) {place})?",
             r"(?:list|show)(?: me)?(?: recursively)(?: all)?(?: the)? files(?: (?:in|of|under|below) {place})?",
-            r"(?:list|show)(?: me)?(?: all)?(?: the)?(?: whole| entire| full)? (?:file |project )?tree",
+            r"(?:list|show|give)(?: me)?(?: an overview of)?(?: all)?(?: the)?(?: whole| entire| full)? (?:file |folder |directory |project )?(?:tree|structure|layout)",
+            r"(?:list|show|print)(?: me)?(?: the)? names of(?: all)?(?: the)? files",
+            r"(?:看看|查看|看|显示|列出)?(?:整个|当前)?(?:项目|工程|目录|文件)的?(?:目录|文件)?(?:结构|树)",
             r"递归(?:地)?列出(?:{place}(?:下|里|中)的?)?(?:所有|全部)?的?文件",
         ],
     ),
     (
         Meaning::CountFiles,
         &[
+            r"how many {place} (?:are|is)(?: there)? (?:in|under|below) (?P<folder>.+)",
             r"(?:how many|count)(?: of)?(?: all)?(?: the)? {place}(?: (?:are|is) (?:there|here)| do (?:we|i) have| exist)?",
             r"how many(?P<files> files?)(?: are there| are)? (?:in|under) {place}",
             r"{place}(?:里|中|下|里面)?(?:一共|总共)?有(?:多少|几)个(?P<files>文件)",
+            r"(?P<folder>.+?)(?:里面|里|中|下)(?:一共|总共)?有(?:多少|几)个{place}",
             r"(?:一共|总共)?有?(?:多少|几)个{place}",
             r"{place}(?:一共|总共)?有(?:多少|几)个",
             r"(?:统计|数一下|数){place}的?(?:数量|个数|数目)",
@@ -223,16 +250,20 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     (
         Meaning::FilesContaining,
         &[
-            r"(?:which|what) (?:of the )?files(?: (?:in|under) {place})? (?:contain|mention|use|have|include|reference)(?: the)?(?: word| text| string)? {text}",
-            r"(?:which|what|how many) (?:of the )?files (?:contain|mention|use|have|include|reference)(?: the)?(?: word| text| string)? {text}(?: (?:in|under) {place})?",
-            r"(?:find|list|show|give)(?: me)?(?: all)?(?: of)?(?: the)? files (?:containing|that (?:contain|mention|use|have|include)|which contain|with the (?:text|word)|mentioning|using) {text}(?: (?:in|under) {place})?",
+            r"(?:which|what) (?:of the )?files?(?: (?:in|under) {place})? (?:contains?|mentions?|uses?|have|has|includes?|references?|defines?)(?: the)?(?: word| text| string)? {text}",
+            r"(?:which|what|how many) (?:of the )?files? (?:contains?|mentions?|uses?|have|has|includes?|references?|defines?)(?: the)?(?: word| text| string)? {text}(?: (?:in|under) {place})?",
+            r"do(?:es)? any(?: of the)? files?(?: (?:in|under) {place})? (?:contain|mention|use|have|include|reference)(?: the)?(?: word| text| string)? {text}",
+            r"(?:find|list|show|give)(?: me)?(?: all)?(?: of)?(?: the)? files (?:containing|that (?:contain|mention|use|have|include)|which contain|with|mentioning|using)(?: the)?(?: word| text| string)? {text}(?: (?:in|under) {place})?",
             r"(?:在{place}(?:中|里|下)?)?(?:有)?哪些文件(?:里|中)?(?:面)?(?:包含|含有|用到|提到|使用|出现|有)(?:了)?{text}",
+            r"(?:查找|找出|找到|列出|搜索|找)在?{place}(?:中|里|下|里面)的?(?:所有|全部)?(?:包含|含有|提到|有)了?{text}的(?:所有|全部)?文件",
             r"(?:在{place}(?:中|里|下)?)?(?:查找|找出|找到|找|列出|搜索)(?:所有|全部)?(?:包含|含有|提到|有)(?:了)?{text}的(?:所有|全部)?文件",
         ],
     ),
     (
         Meaning::Search,
         &[
+            r"(?:find|list|show|get|search for)(?: me)?(?: all| every)?(?: of)?(?: the)? (?P<text>(?-i:TODO|FIXME|HACK|XXX))s(?: (?:in|under) {place})?",
+            r"(?:find|show|list|search for)(?: me)?(?: all| every)?(?: of)?(?: the)? (?:places?|lines?|spots?) where(?: we| i| you| they)? (?:uses?|mentions?|have|say|write) {text}(?: (?:in|under) {place}| (?P<everywhere>everywhere))?",
             r"(?:show|list|find|print|search|grep|get)(?: me)?(?: for)?(?: all)?(?: of)?(?: the)? lines? (?:containing|with|that (?:contains?|mentions?|has|have)|which contain|matching|mentioning) {text}(?: (?:in|of|from|under) {place}| (?P<everywhere>everywhere))?",
             r"(?:search|grep|look|scan|hunt)(?: through)?(?: for)?(?: all| every)?(?: the)?(?: occurrences?| instances?| uses?| mentions?)?(?: of)?(?: the)?(?: words?| text| string)?(?: (?P<regex>regex|regexp|pattern|regular expression))? {text}(?: (?:in|under|inside|within|across|through) {place}| (?P<everywhere>everywhere))?",
             r"(?:search|grep|scan|look) (?:in |through |inside )?{place} for(?: the)?(?: words?| text| string)?(?: (?P<regex>regex|regexp|pattern|regular expression))? {text}",
@@ -244,11 +275,14 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:how many|count(?: the)?) lines (?:contain|mention|have|containing|with|mentioning)(?: the)?(?: word| text)? {text}(?: (?:in|of) {place})?",
             r"find(?: out)? where(?: the)?(?: word| text| function)? {text} (?:is|are)(?: being)? (?:used|defined|mentioned)(?: in {place})?",
             r"(?:find|list|show|get)(?: me)?(?: all| every)?(?: of)?(?: the)? {text} (?:comments?|markers?|notes)(?: (?:in|under) {place})?",
+            r"where (?:do|does|did) (?:we|i|you|they|it) (?:use|mention|define|call)(?: the)?(?: words?| text| function)? {text}(?: in {place})?",
             r"where (?:is|are|do (?:we|i) use|does)(?: the)?(?: words?| text)? {text} (?:used|defined|mentioned|occur|appear)(?: in {place})?",
             r"(?:does|is) {text} (?:occur|appear|used|mentioned)(?: anywhere)?(?: in {place})?",
             r"(?:在|从){place}(?:中|里|里面|内部|下)?[，,]?(?:搜索|搜一下|搜|查找|查一下|找一下|找出|找)(?:所有|全部)?的?(?:(?P<regex>正则(?:表达式)?))?(?:包含|含有)?{text}(?:的(?:行|地方))?",
             r"(?:搜索|搜一下|搜|查找|查一下|找出|找){place}(?:中|里|里面|内部)的?(?:所有|全部)?的?(?:包含|含有)?{text}(?:的(?:所有|全部)?(?:行|地方))?",
             r"(?:搜索|搜一下|搜|查找|查一下|找出|找)(?:一下)?(?:所有|全部)?的?(?:包含|含有){text}的(?:所有|全部)?(?:行|地方)",
+            r"(?:在)?(?:哪些地方|哪里|哪儿|什么地方)(?:用到|使用|出现|提到|定义|引用|用)(?:了|过)?{text}",
+            r"{place}(?:里|中)(?:面)?(?:有没有|是否)?(?:提到|提及|包含|出现|用到)(?:过|了)?{text}了?",
             r"(?:搜索|搜一下|搜)(?:一下)?(?:(?P<regex>正则(?:表达式)?))?{text}",
             r"{text}在(?:哪里|哪儿|什么地方)(?:被)?(?:用到|使用|定义|出现)(?:了|过)?",
         ],
@@ -302,16 +336,20 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:查找|找出|找到|找一下|寻找|找)(?:一下)?{path}文件",
             r"(?:find|locate)(?: all| me)?(?: the)? {path} files?(?: (?:in|under) {place})?",
             r"where (?:is|are)(?: the)?(?: file| folder)? {path}(?: located| stored)?",
+            r"(?:is|are) there(?: a| any)? files? (?:named|called|like) {path}(?: (?:in|under) {place})?",
+            r"有没有(?:名为|名叫|叫做?)的?{path}的?文件",
         ],
     ),
     (
         Meaning::List,
         &[
             r"(?:list|ls|show|display|give|print|get)(?: me)?(?: a list of)?(?: all)?(?: of)?(?: the)? (?:files?(?: and (?:folders|directories))?|folders?|entries|contents?(?: of the folder)?|directory(?: listing)?|everything)(?: (?:there|here))?(?: (?:in|of|under|inside|from) {place})?",
+            r"(?:what|which) files (?:do (?:you|we|i) (?:have|see)|can you see)(?: there| here)?(?: (?:in|under) {place})?",
             r"(?:list|ls|dir)",
             r"(?:list|ls|dir) {place}",
             r"(?:what|which) (?:files|folders|files and folders)(?: are| do we have| exist)?(?: there| here)?(?: (?:are )?(?:in|under|inside) {place})?",
             r"(?:列出|列一下|列|显示|看看|查看|看一下)(?:一下)?(?:当前|项目|根)?(?:目录|文件夹)?(?:下|里|中)?的?(?:所有|全部)?的?(?:文件(?:和目录|和文件夹)?|目录|内容)(?:列表)?",
+            r"(?:看看|查看|列出|显示)?{place}(?:下面|里面|下|里|中)(?:都)?有(?:什么|哪些)(?:文件|东西|内容)?",
             r"(?:列出|列一下|显示|看看|查看|看一下)(?:一下)?{place}(?:下|里|中|里面)?的?(?:所有|全部)?的?(?:文件|内容)(?:列表)?",
             r"(?:列出|列一下){place}",
             r"(?:这里|项目|项目里|当前目录)?有(?:什么|哪些)(?:文件|东西)?",
@@ -320,7 +358,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
     (
         Meaning::WhatIsIn,
         &[
-            r"(?:(?:show|tell) me )?(?:what is|what's|whats|what are) (?:there )?(?:in|inside|under|in the) {place}",
+            r"(?:(?:show|tell|list)(?: me)? )?(?:what is|what's|whats|what are) (?:there )?(?:in|inside|under|in the) {place}",
             r"what does {place} (?:say|contain|look like)",
             r"(?:看看|看一下|查看|告诉我)?{place}(?:下|里|中|里面|下面)?(?:都)?(?:有|写了|是)(?:什么|哪些)(?:文件|东西|内容)?",
         ],
@@ -329,7 +367,8 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         Meaning::Read,
         &[
             r"(?:read|show|open|print|display|cat|view|look at|look into|check)(?: me)?(?: through)?(?: (?:all|all of|both))?(?: the)?(?: (?:whole |full )?(?:contents?|text) of)? {place}",
-            r"(?:读取|读一下|读一读|阅读|读|查看|看看|看一下|看|打开|显示)(?:一下)?{place}(?:的)?(?:内容|全文|文本)?",
+            r"(?:把|将){place}的?(?:内容)?(?:读|显示|打印|打开)(?:出来|给我看)?",
+            r"(?:给我)?(?:读取|读一下|读一读|阅读|读|查看|看看|看一下|看|打开|显示)(?:一下)?{place}(?:的)?(?:内容|全文|文本)?",
         ],
     ),
     (
@@ -354,10 +393,8 @@ pub(super) static RULES: LazyLock<Vec<(Meaning, Regex)>> = LazyLock::new(|| {
 fn expand(phrase: &str) -> String {
     // A word of a text is Chinese or it is not: a mixed one would swallow words that belong to the sentence. Names may
     // be mixed.
-    let word = format!(r"{QUOTE_CLASS}|[^\s,，。；;、\p{{Han}}]+?|\p{{Han}}{{1,8}}?");
-    let path = format!(
-        r"{QUOTE_CLASS}|[^\s,，。；;、\p{{Han}}]+?|[^\s,，。；;、]+?\.[A-Za-z0-9_]{{1,12}}|\p{{Han}}{{1,8}}?"
-    );
+    let word = format!(r"{QUOTE_CLASS}|[^\s,，。；;、\p{{Han}}{QUOTES}]+?|\p{{Han}}{{1,8}}?");
+    let path = format!(r"{word}|[^\s,，。；;、{QUOTES}]+?\.[A-Za-z0-9_]{{1,12}}");
     let mut text = phrase.to_owned();
     for (name, word) in [
         ("text", &word),
@@ -369,78 +406,9 @@ fn expand(phrase: &str) -> String {
         text = text.replace(&format!("{{{name}}}"), &format!("(?P<{name}>{word})"));
     }
     for name in ["n", "m"] {
-        let number = r"\d+|[一二两三四五六七八九十]+|one|two|three|four|five|six|seven|eight|nine|ten|twenty";
+        let number =
+            r"\d+|[一二两三四五六七八九十]+|one|two|three|four|five|six|seven|eight|nine|ten|twenty|few|几";
         text = text.replace(&format!("{{{name}}}"), &format!("(?P<{name}>{number})"));
     }
     text.replace("{place}", "(?P<place>.+?)")
 }
-
-/// What stands before an entry of a list.
-pub(super) static BULLET: LazyLock<Regex> =
-    LazyLock::new(|| pattern_anywhere(r"(?m)^[ \t]*(?:\d{1,3}[.)、]|[-*•])[ \t]+"));
-
-/// What always ends a clause.
-pub(super) static CLAUSE_END: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_anywhere(
-        r"[\r\n]+|\s*[;；。！？]\s*|[.!?](?:\s+|$)|,?\s*\b(?:and )?(?:then|after that|afterwards|finally)\b,?\s*|[,，]?\s*(?:然后再?|接着再?|随后)[,，]?\s*|[,，]\s*(?:之后|最后)再?[,，]?\s*",
-    )
-});
-
-/// What ends a clause if a verb follows.
-pub(super) static CLAUSE_JOIN: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_anywhere(r",\s*(?:and\s+)?|\s+(?:and|&|plus)\s+|\s*[，、]\s*(?:并且|并|再|同时|和)?|并且|并|同时")
-});
-
-/// How a clause begins, for the rule above.
-pub(super) static VERB: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_anywhere(
-        r"^(?:(?:please|also|now|next|then|finally|just)\s+)*(?:(?:list|ls|show|display|print|read|open|cat|view|look|check|find|locate|search|grep|scan|replace|substitute|change|swap|rename|turn|convert|correct|update|use|create|make|write|put|save|append|add|insert|overwrite|delete|remove|drop|erase|strip|count|how many|how often|which|what|where|tell|set|run|execute|touch|generate|move|copy)\b|请|再|列出|列一下|显示|看看|查看|看一下|读|阅读|打开|查找|找|搜|替换|换成|改成|改为|换为|把|将|用|创建|新建|在|给|往|向|从|追加|添加|删除|删掉|去掉|移除|统计|数|计算|运行|执行|有多少|有哪些|哪些)",
-    )
-});
-
-/// A part of a clause that only tells where; the comma behind it does not end the clause.
-pub(super) static ONLY_WHERE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_anywhere(
-        r"^\s*(?:(?:in|within|across|throughout|under|at|to|from) [^,]+|(?:在|从)[^，,]+?(?:中|里|里面|内部|下|目录|文件夹))\s*$",
-    )
-});
-
-/// Polite words and others before a clause that change nothing.
-pub(super) static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_anywhere(
-        r"^(?:(?:please|pls|kindly|first|firstly|second|secondly|next|then|now|also|finally|lastly|and|just|ok|okay|so|hi|hello|hey|hi there)\b[,:!]?\s*|(?:can|could|would|will) you(?: please)? |i(?: would|'d) like you to |i(?: want| need)(?: you)? to |go and |go through |let's |try to |help me(?: to)? |tell me |你好[，,]?|请你?|麻烦你?|帮我|帮忙|首先|先|第一步[，,:：]?|第二步[，,:：]?|第三步[，,:：]?|然后|接着|再|最后|并且?|同时|能不能|能否|可以|可否|我想要?|我要|告诉我)",
-    )
-});
-
-/// Polite words and marks after a clause that change nothing.
-pub(super) static AFTER: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_anywhere(
-        r"(?:[,\s]+(?:please|thanks|thank you|for me|now)|[,，]?谢谢|吧|一下|吗|呢|[.!?！？。,，:：]|\s)$",
-    )
-});
-
-/// Words after a search that make upper and lower case the same.
-pub(super) static IGNORE_CASE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern_anywhere(
-        r",?\s*\(?(?:ignoring (?:the )?case|ignore case|case[- ]insensitive(?:ly)?|in any case|regardless of case)\)?|[，,（(]?(?:不区分大小写|忽略大小写)地?[）),，]?",
-    )
-});
-
-/// A message, or a part of one, that asks for nothing.
-pub(super) static GREETING: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?:hi|hello|hey|good (?:morning|evening)|thanks|thank you|cheers|great|ok|okay|bye)(?: there| a lot| very much)?|你好|您好|谢谢|多谢|好的|好",
-    )
-});
-
-/// A message that means: go on with what is unfinished.
-pub(super) static CONTINUE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?:please )?(?:continue|go on|carry on|keep going|resume|proceed|go ahead)(?: please)?|请?(?:继续|接着(?:做|来)?|往下做)(?:吧|做|执行)?",
-    )
-});
-
-/// Words that stand for the text of the step before.
-pub(super) static IT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"it|them|that|this|these|those|(?:all|each) of them|它|它们|其|这个|那个|全部|都")
-});

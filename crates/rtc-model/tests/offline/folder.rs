@@ -7,7 +7,7 @@ use regex::RegexBuilder;
 use serde_json::Value;
 
 use crate::phrasings::FILES;
-use crate::template::plain;
+use crate::template::fill;
 
 /// The tools of this folder.
 pub(crate) const TOOLS: [&str; 7] = ["ls", "read", "write", "edit", "grep", "find", "askUser"];
@@ -23,6 +23,11 @@ pub(crate) struct Folder {
     pub(crate) failing: Vec<(&'static str, String, String)>,
     /// The content of each file as the session knows it.
     known: BTreeMap<String, String>,
+}
+
+/// A template of the table with the words that stand in it.
+pub(crate) fn plain(template: &str) -> String {
+    fill(template, str::to_owned)
 }
 
 type Answer = Result<String, String>;
@@ -198,7 +203,10 @@ impl Folder {
             .get("case_sensitive")
             .and_then(Value::as_bool)
             .unwrap_or(true);
-        let pattern = RegexBuilder::new(pattern).case_insensitive(!sensitive).build();
+        let pattern = RegexBuilder::new(pattern)
+            .case_insensitive(!sensitive)
+            .multi_line(true)
+            .build();
         let pattern = pattern.map_err(|error| error.to_string())?;
         if !self.files.contains_key(path) && !self.folders().contains(path) {
             return Err(format!("no file or folder {path}"));
@@ -207,7 +215,9 @@ impl Folder {
         let mut files = Vec::new();
         for (file, content) in &self.files {
             let Some(below) = below(file, path) else { continue };
-            if glob.is_none_or(|glob| fits(glob, file, below)) && pattern.is_match(content) {
+            if glob.is_none_or(|glob| fits(glob, file, below))
+                && pattern.is_match(content.strip_suffix('\n').unwrap_or(content))
+            {
                 files.push((file, content));
             }
         }

@@ -7,9 +7,8 @@ use rtc_model::{AssistantBlock, Error, Event, Item, Model, OfflineModel, Usage, 
 use tokio_util::sync::CancellationToken;
 
 use crate::drive::{Conversation, calls, events, reply, wait};
-use crate::folder::Folder;
-use crate::phrasings::ENGLISH;
-use crate::template::plain;
+use crate::folder::{Folder, plain};
+use crate::phrasings::english;
 
 #[test]
 fn a_long_answer_comes_in_several_deltas() {
@@ -25,7 +24,7 @@ fn a_long_answer_comes_in_several_deltas() {
 
 #[test]
 fn equal_requests_give_equal_streams() {
-    for phrasing in ENGLISH {
+    for phrasing in english() {
         let mut conversation = Conversation::new(Folder::of_table());
         conversation.say(&plain(phrasing.request));
         loop {

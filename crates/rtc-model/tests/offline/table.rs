@@ -1,9 +1,8 @@
 //! Runs the table of phrasings, and the one of requests that are not understood.
 
 use crate::drive::Conversation;
-use crate::folder::Folder;
-use crate::phrasings::{CHINESE, ENGLISH, Phrasing};
-use crate::template::plain;
+use crate::folder::{Folder, plain};
+use crate::phrasings::{Phrasing, chinese, english};
 
 fn check(phrasing: &Phrasing) -> Result<(), String> {
     let mut folder = Folder::of_table();
@@ -47,9 +46,8 @@ fn check(phrasing: &Phrasing) -> Result<(), String> {
 
 #[test]
 fn every_phrasing_makes_its_calls_and_has_its_effect() {
-    let failures: Vec<String> = ENGLISH
-        .iter()
-        .chain(CHINESE)
+    let failures: Vec<String> = english()
+        .chain(chinese())
         .filter_map(|one| check(one).err().map(|why| format!("{}\n  {why}", one.request)))
         .collect();
     assert!(

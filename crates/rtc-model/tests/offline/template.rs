@@ -19,11 +19,6 @@ pub(crate) fn fill(template: &str, word: impl Fn(&str) -> String) -> String {
     filled + rest
 }
 
-/// The template with the words that stand in it.
-pub(crate) fn plain(template: &str) -> String {
-    fill(template, str::to_owned)
-}
-
 fn as_written(key: &str, word: String) -> String {
     let upper = |character: char| character.is_uppercase();
     if key

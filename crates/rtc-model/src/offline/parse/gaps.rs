@@ -2,10 +2,11 @@
 
 use regex::Captures;
 
+use super::super::marks::IT;
 use super::super::place::{Context, Needle, Place, is_file_name, is_glob, virtual_path};
 use super::super::plan::{ALL, Lines, Step, Window, Wish};
 use super::super::quotes::Masked;
-use super::super::words::{IT, Meaning};
+use super::super::words::Meaning;
 
 /// The words of a clause that fill the gaps of a phrase.
 pub(super) struct Words<'w> {
@@ -24,6 +25,7 @@ impl Words<'_> {
     pub(super) fn step(&self, meaning: Meaning) -> Option<Step> {
         let step = match meaning {
             Meaning::Help => Step::Help,
+            Meaning::About => Step::Read(Place::Names(vec!["README".to_owned()]), Window::Whole),
             Meaning::FileWork => Step::Unable(Wish::FileWork),
             Meaning::Run => Step::Unable(Wish::Run),
             Meaning::DeleteNumbered => {
@@ -43,7 +45,9 @@ impl Words<'_> {
             Meaning::DeleteContaining => {
                 Step::DeleteLines(Lines::Containing(self.text("text")?), self.named_place()?)
             }
+            Meaning::DeleteEmpty => Step::DeleteLines(Lines::Empty, self.named_place()?),
             Meaning::DeleteEqual => Step::DeleteLines(Lines::Equal(self.text("text")?), self.named_place()?),
+            Meaning::DeleteText if self.is_all() => return None,
             Meaning::DeleteText => Step::Replace {
                 from: self.needle()?.text,
                 to: String::new(),
@@ -99,6 +103,7 @@ impl Words<'_> {
                 place: self.place_or_everywhere()?,
                 files_only: true,
             },
+            Meaning::Search if self.is_glob_to_find() => return None,
             Meaning::Search => {
                 let place = self.place_or_everywhere()?;
                 Step::Search {
@@ -159,15 +164,19 @@ impl Words<'_> {
         } else {
             self.text("from")?
         };
-        let before = || match self.context.place.clone() {
-            Some(Place::Matching(_, place)) => *place,
+        if self.is_a_setting() {
+            return None;
+        }
+        let before = |place: &Option<Place>| match place.clone() {
+            Some(Place::Matching(needle, place)) if needle.text == from => *place,
             Some(place) => place,
             None => Place::Everywhere,
         };
         let place = match (self.has("place") || self.has("everywhere"), refers) {
             (true, _) => self.place_or_everywhere()?,
-            (false, true) => before(),
-            (false, false) => Place::Everywhere,
+            (false, true) => before(&self.context.place),
+            // After “open a.txt and” the change is meant there, although it does not say so.
+            (false, false) => before(&self.context.here),
         };
         Some(Step::Replace {
             from,
@@ -176,13 +185,34 @@ impl Words<'_> {
         })
     }
 
+    /// Whether the words name a setting, as in “change the port to 8000”: what it is now is not said, so there is no
+    /// text to replace.
+    fn is_a_setting(&self) -> bool {
+        let (Some(clause), Some(from)) = (self.found.get(0), self.found.name("from")) else {
+            return false;
+        };
+        let before = clause.as_str()[..from.start() - clause.start()].to_lowercase();
+        let verbs = [
+            "change the ",
+            "turn the ",
+            "convert the ",
+            "correct the ",
+            "update the ",
+            "fix the ",
+        ];
+        !self.masked.is_quoted(from.as_str()) && verbs.iter().any(|verb| before.ends_with(verb))
+    }
+
     fn count_files(&self) -> Option<Step> {
         let count = true;
         let all = self
             .found
             .name("place")
             .is_some_and(|place| matches!(place.as_str(), "files" | "文件"));
-        match if all {
+        match if let Some(folder) = self.found.name("folder") {
+            let words = format!("{} in {}", self.found.name("place")?.as_str(), folder.as_str());
+            Place::parse(&words, self.masked, self.context)?
+        } else if all {
             Place::Everywhere
         } else {
             self.named_place()?
@@ -281,6 +311,20 @@ impl Words<'_> {
         }
     }
 
+    /// Whether the text is a plain word for all there is: then no text is meant.
+    fn is_all(&self) -> bool {
+        let text = self.found.name("text").map(|text| text.as_str().to_lowercase());
+        text.is_some_and(|text| {
+            ["everything", "all", "contents", "content", "全部", "所有", "内容"].contains(&text.as_str())
+        })
+    }
+
+    /// Whether files are to be found, as in “find *.rs in src”, and no text.
+    fn is_glob_to_find(&self) -> bool {
+        let text = self.found.name("text").map_or("", |text| text.as_str());
+        self.finds() && !self.quoted("text") && !self.has("regex") && text.starts_with(['*', '{'])
+    }
+
     /// Whether the verb is one of finding, not of showing.
     fn finds(&self) -> bool {
         let clause = self.found.get(0).map_or("", |all| all.as_str());
@@ -323,8 +367,8 @@ impl Words<'_> {
 
     /// The file that is named; `it` is the one of the step before.
     fn name(&self) -> Option<String> {
-        let word = self.found.name("path")?.as_str();
-        if !IT.is_match(word) {
+        let word = self.found.name("path").map(|path| path.as_str());
+        if let Some(word) = word.filter(|word| !IT.is_match(word)) {
             return Some(self.masked.plain(word)).filter(|name| !name.is_empty() && !is_glob(name));
         }
         match &self.context.place {
@@ -336,6 +380,15 @@ impl Words<'_> {
     /// The name of a new file: quoted, with an extension, or announced by the word for a file.
     fn file_name(&self) -> Option<String> {
         let name = self.name()?;
+        if self.has("place") {
+            let folder = match self.named_place()? {
+                Place::Folder(folder) => folder,
+                Place::Names(names) if names.len() == 1 => virtual_path(&names[0]),
+                _ => return None,
+            };
+            return (is_file_name(&name) || self.quoted("path"))
+                .then(|| format!("{}/{name}", folder.trim_end_matches('/')));
+        }
         let clause = self.found.get(0).map_or("", |all| all.as_str()).to_lowercase();
         let announced = clause.contains("file") || clause.contains("文件") || self.has("content");
         (is_file_name(&name) || self.quoted("path") || announced).then_some(name)
@@ -367,6 +420,9 @@ impl Words<'_> {
     }
 }
 
+/// How many a few are.
+const FEW: u64 = 5;
+
 /// A number in digits or in the small words of both languages.
 fn number(word: &str) -> Option<u64> {
     let english = [
@@ -385,6 +441,9 @@ fn number(word: &str) -> Option<u64> {
     }
     if let Some(index) = english.iter().position(|name| *name == lower) {
         return Some(index as u64 + 1);
+    }
+    if lower == "few" || lower == "几" {
+        return Some(FEW);
     }
     if lower == "twenty" {
         return Some(20);

@@ -1,4 +1,4 @@
-use super::super::place::Place;
+use super::super::place::{Needle, Place};
 use super::super::plan::Window;
 use super::*;
 
@@ -91,5 +91,94 @@ fn only_the_bare_word_means_to_go_on() {
         ("", false),
     ] {
         assert_eq!(is_continue(message), expected, "{message}");
+    }
+}
+
+#[test]
+fn newcomers_are_understood() {
+    let readme = || Step::Read(Place::Names(vec!["README".to_owned()]), Window::Whole);
+    for message in [
+        "What is this project about?",
+        "tell me about this project",
+        "what does this repo do",
+        "这个项目是做什么的？",
+        "介绍一下这个项目",
+    ] {
+        assert_eq!(steps(message), [readme()], "{message}");
+    }
+    for (message, todo, place) in [
+        ("find all TODOs", "TODO", Place::Everywhere),
+        (
+            "list the FIXMEs in src/",
+            "FIXME",
+            Place::Folder("/src".to_owned()),
+        ),
+    ] {
+        let needle = Needle::literal(todo.to_owned());
+        let files_only = false;
+        assert_eq!(
+            steps(message),
+            [Step::Search {
+                needle,
+                place,
+                files_only
+            }],
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_change_works_where_the_step_before_in_the_message_did() {
+    let replace = |message: &str| match steps(message).pop() {
+        Some(Step::Replace { place, .. }) => place,
+        other => panic!("{message}: {other:?}"),
+    };
+    let names = |name: &str| Place::Names(vec![name.to_owned()]);
+    let table = [
+        ("open a.md and change x to y", names("a.md")),
+        ("read a.md, then replace x by y everywhere", Place::Everywhere),
+        ("read a.md, then replace x by y in b.md", names("b.md")),
+        (
+            "list docs/, then replace x by y",
+            Place::Folder("/docs".to_owned()),
+        ),
+        ("list the files, then replace x by y", Place::Everywhere),
+        ("replace x by y", Place::Everywhere),
+        ("打开 a.md，把 x 换成 y", names("a.md")),
+    ];
+    for (message, place) in table {
+        assert_eq!(replace(message), place, "{message}");
+    }
+    let mut context = Context::default();
+    let _ = plan(&["read a.md"], &mut context);
+    let later = plan(&["replace x by y"], &mut context).steps;
+    assert!(
+        matches!(
+            &later[..],
+            [Step::Replace {
+                place: Place::Everywhere,
+                ..
+            }]
+        ),
+        "{later:?}"
+    );
+}
+
+#[test]
+fn a_setting_is_no_text_to_replace() {
+    for message in [
+        "change the port to 9000 in a.json",
+        "in a.json, change the port to 9000",
+        "update the title to x",
+    ] {
+        assert_eq!(plan(&[message], &mut Context::default()).steps, [], "{message}");
+    }
+    for message in [
+        "change the word port to 9000 in a.json",
+        "replace the port by x",
+        "change the \"port\" to x",
+    ] {
+        assert_eq!(steps(message).len(), 1, "{message}");
     }
 }

@@ -98,26 +98,32 @@ impl Run<'_> {
     }
 
     pub(super) fn delete_lines(&mut self, which: &Lines, place: &Place) -> Result<Vec<Report>, Halt> {
-        let files = match which {
-            Lines::Containing(text) | Lines::Equal(text) => {
-                if text.trim().is_empty() {
-                    return Ok(vec![Report::NoText]);
-                }
-                let needle = Needle::literal(text.clone());
-                let (files, _) = self.files_with(&needle, place)?;
-                if files.is_empty() {
-                    return Ok(vec![Report::Absent {
-                        needle,
-                        place: place.clone(),
-                    }]);
-                }
-                files
+        let needle = match which {
+            Lines::Containing(text) | Lines::Equal(text) if text.trim().is_empty() => {
+                return Ok(vec![Report::NoText]);
             }
-            Lines::Numbered(..) | Lines::Last(_) => match place {
-                Place::Names(names) if names.len() == 1 => self.files_named(&names[0])?,
-                _ => return Ok(vec![Report::NoText]),
-            },
+            Lines::Containing(text) | Lines::Equal(text) => Some(Needle::literal(text.clone())),
+            Lines::Empty => Some(Needle::regex(EMPTY_LINE)),
+            Lines::Numbered(..) | Lines::Last(_) => None,
         };
+        let absent = || match which {
+            Lines::Containing(text) | Lines::Equal(text) => Some(Report::Absent {
+                needle: Needle::literal(text.clone()),
+                place: place.clone(),
+            }),
+            Lines::Empty => Some(Report::NoEmptyLine { place: place.clone() }),
+            Lines::Numbered(..) | Lines::Last(_) => None,
+        };
+        let files = match (&needle, place) {
+            (Some(needle), place) => self.files_with(needle, place)?.0,
+            (None, Place::Names(names)) if names.len() == 1 => self.files_named(&names[0])?,
+            (None, _) => return Ok(vec![Report::NoText]),
+        };
+        if files.is_empty()
+            && let Some(absent) = absent()
+        {
+            return Ok(vec![absent]);
+        }
         let mut short = None;
         let (changed, failed) = self.change_each(files, |run, path| {
             let Some(content) = run.read_completely(path)? else {
@@ -135,20 +141,12 @@ impl Run<'_> {
             Ok(gone.len() as u64)
         })?;
         let changed: Vec<_> = changed.into_iter().filter(|(_, count)| *count > 0).collect();
-        match (short, which) {
-            (Some((path, lines)), Lines::Numbered(..) | Lines::Last(_)) => {
-                Ok(vec![Report::NoSuchLine { path, lines }])
-            }
-            (Some(_), Lines::Containing(text) | Lines::Equal(text))
-                if changed.is_empty() && failed.is_empty() =>
-            {
-                Ok(vec![Report::Absent {
-                    needle: Needle::literal(text.clone()),
-                    place: place.clone(),
-                }])
-            }
-            _ => Ok(vec![Report::LinesDeleted { changed, failed }]),
-        }
+        let nothing = changed.is_empty() && failed.is_empty();
+        Ok(vec![match (short, absent()) {
+            (Some((path, lines)), None) => Report::NoSuchLine { path, lines },
+            (Some(_), Some(absent)) if nothing => absent,
+            _ => Report::LinesDeleted { changed, failed },
+        }])
     }
 
     fn remove_lines(&mut self, path: &str, content: &[String], gone: &[usize]) -> Result<(), Halt> {
@@ -307,6 +305,9 @@ impl Run<'_> {
     }
 }
 
+/// The regular expression of a line with nothing but blanks in it.
+const EMPTY_LINE: &str = r"^[ \t\r]*$";
+
 /// Why lines of a very long file are not touched.
 const TOO_LONG: &str = "the file is too long to be read completely";
 
@@ -316,6 +317,7 @@ fn indexes(which: &Lines, content: &[String]) -> Vec<usize> {
         let wanted = match which {
             Lines::Containing(text) => line.contains(text.as_str()),
             Lines::Equal(text) => line.trim() == text.trim(),
+            Lines::Empty => line.trim().is_empty(),
             Lines::Numbered(first, last) => (*first..=*last).contains(&number),
             Lines::Last(count) => number + count > content.len() as u64,
         };

@@ -113,7 +113,7 @@ impl Run<'_> {
         let exact = is_file_name(name);
         let rest = if exact { "" } else { "*" };
         let mut found = self.find(&format!("{}{rest}", literal(name)), None)?;
-        if found.is_empty() {
+        if found.is_empty() && any_case(name) != literal(name) {
             found = self.find(&format!("{}{rest}", any_case(name)), None)?;
         }
         if found.is_empty() {
@@ -195,6 +195,11 @@ impl Run<'_> {
 
     /// The files of a place in which a text occurs, and whether there are more than [`MAX_FILES`].
     pub(super) fn files_with(&mut self, needle: &Needle, place: &Place) -> Result<(Vec<String>, bool), Halt> {
+        // The files with a text, among the files with the same text.
+        let place = match place {
+            Place::Matching(same, place) if same == needle => place,
+            place => place,
+        };
         let scopes = self.scopes(place)?;
         let mut files = Vec::new();
         for found in self.each(scopes, |run, scope| run.files_in(needle, &scope))? {

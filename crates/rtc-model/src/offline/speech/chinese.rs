@@ -70,6 +70,7 @@ pub(super) fn step(step: &Step) -> String {
             format!("删除{}中包含{}的行", at(place), named(text))
         }
         Step::DeleteLines(Lines::Equal(text), place) => format!("删除{}中{}这一行", at(place), named(text)),
+        Step::DeleteLines(Lines::Empty, place) => format!("删除{}中的空行", at(place)),
         Step::DeleteLines(Lines::Numbered(first, last), place) if first == last => {
             format!("删除{}的第 {first} 行", at(place))
         }
@@ -274,6 +275,7 @@ pub(super) fn report(report: &Report) -> String {
                 needle_words(needle)
             )
         }
+        Report::NoEmptyLine { place } => format!("{}中没有空行，没有改动。", at(place).trim_start()),
         Report::NoSuchLine { path, lines } => format!("{path} 只有 {lines} 行，没有改动。"),
         Report::Wrote {
             path,

@@ -82,6 +82,7 @@ pub(super) fn step(step: &Step) -> String {
         Step::DeleteLines(Lines::Equal(text), place) => {
             format!("delete the line {} {}", named(text), at(place))
         }
+        Step::DeleteLines(Lines::Empty, place) => format!("delete the empty lines {}", at(place)),
         Step::DeleteLines(Lines::Numbered(first, last), place) if first == last => {
             format!("delete line {first} {}", at(place))
         }
@@ -212,6 +213,9 @@ pub(super) fn report(report: &Report) -> String {
         }
         Report::Absent { needle, place } => {
             format!("{} does not occur {}, so I changed nothing.", needle_words(needle), at(place))
+        }
+        Report::NoEmptyLine { place } => {
+            format!("There is no empty line {}, so I changed nothing.", at(place))
         }
         Report::NoSuchLine { path, lines } => {
             format!("{path} has only {}, so I changed nothing.", many(*lines, "line"))

@@ -1,0 +1,392 @@
+//! Making folders, and moving and removing what is there. Each file that leaves its place is kept for an undo.
+
+use std::io;
+
+use cap_fs_ext::DirExt as _;
+use cap_std::fs::Dir;
+use tokio_util::sync::CancellationToken;
+
+use crate::atomic::sync_folder;
+use crate::change::MAX_CHANGED_BYTES;
+use crate::preimage::{Kept, PreImage};
+use crate::project::{Project, open_leaf};
+use crate::read::read_all;
+use crate::resolve::{Place, Target, locate};
+use crate::stat::Metadata;
+use crate::{Error, Hash, Kind, VPath};
+
+/// Files and folders that one removal or move may be about: each file of them is copied for the undo.
+pub const MAX_ARRANGED: usize = 1000;
+
+/// What is going to be moved or removed: permissions are decided on every path of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gathered {
+    /// Each folder before what is in it; the first is the one that was asked for. None of them is a link.
+    entries: Vec<(VPath, Kind)>,
+    /// See [`crate::Resolved::note`].
+    note: Option<String>,
+}
+
+impl Gathered {
+    /// What was asked for, without links on the way.
+    pub fn path(&self) -> &VPath {
+        &self.entries[0].0
+    }
+
+    /// Everything that is there, the path itself first.
+    pub fn paths(&self) -> impl Iterator<Item = &VPath> {
+        self.entries.iter().map(|(path, _)| path)
+    }
+
+    /// Whether it is a folder with something in it.
+    pub fn has_content(&self) -> bool {
+        self.entries.len() > 1
+    }
+
+    /// What to tell about the name, see [`crate::Resolved::note`].
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    fn files(&self) -> impl Iterator<Item = &VPath> {
+        self.entries
+            .iter()
+            .filter(|(_, kind)| *kind == Kind::File)
+            .map(|(path, _)| path)
+    }
+}
+
+/// Takes what an undo needs, before anything visible changes; its error ends the change.
+pub type Keep<'k> = dyn FnMut(PreImage) -> Result<(), Error> + 'k;
+
+impl Project {
+    /// Makes a folder and those on the way to it. `false` if it is there already.
+    ///
+    /// # Errors
+    /// As [`Project::resolve_new`], and [`Error::Exists`] for a file, [`Error::Full`].
+    pub fn make_folder(&self, path: &VPath) -> Result<bool, Error> {
+        let place = locate(self, path)?;
+        match &place.target {
+            Target::Folder => Ok(false),
+            Target::Leaf { .. } => Err(Error::Exists { path: place.path() }),
+            Target::Missing { names } => {
+                make_folders(&place, names)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Looks at everything that a move or removal of `path` would be about. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Project::resolve`], and [`Error::IsLink`] for a link at or below the path, [`Error::NotRegular`],
+    /// [`Error::TooMany`] above [`MAX_ARRANGED`], [`Error::InvalidPath`] for the root.
+    pub fn gather(&self, path: &VPath, cancel: &CancellationToken) -> Result<Gathered, Error> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Error::InvalidPath {
+                given: path.to_string(),
+                reason: "it is the project folder itself".to_owned(),
+            });
+        };
+        // A link would lead to what it points at, and that was not asked for.
+        if let Ok(outer) = locate(self, &parent)
+            && matches!(outer.target, Target::Folder)
+            && outer
+                .folder
+                .symlink_metadata(name)
+                .is_ok_and(|metadata| metadata.is_symlink())
+        {
+            return Err(Error::IsLink {
+                path: outer.path().child(name),
+            });
+        }
+        let place = locate(self, path)?;
+        let real = place.path();
+        let mut entries = Vec::new();
+        match &place.target {
+            Target::Missing { .. } => {
+                return Err(Error::NotFound {
+                    path: path.clone(),
+                    nearest: place.folder_path.clone(),
+                });
+            }
+            Target::Leaf { metadata, .. } => add(&mut entries, &real, real.clone(), metadata.kind)?,
+            Target::Folder => {
+                add(&mut entries, &real, real.clone(), Kind::Folder)?;
+                gather_below(&place.folder, &real, &real, &mut entries, cancel)?;
+            }
+        }
+        Ok(Gathered {
+            entries,
+            note: place.note,
+        })
+    }
+
+    /// Removes what was gathered, the innermost first.
+    ///
+    /// A pre-image of a removed file has, as the content after it, none: an absent file reads as an empty one.
+    ///
+    /// # Errors
+    /// [`Error::ChangedSince`] where something is not as it was gathered, [`Error::TooLarge`], [`Error::Denied`],
+    /// [`Error::Cancelled`], the error of `keep`. What had been removed until then stays removed.
+    pub fn remove(
+        &self,
+        gathered: &Gathered,
+        keep: &mut Keep<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Error> {
+        for (path, kind) in gathered.entries.iter().rev() {
+            if cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            if *kind == Kind::File {
+                let file = self.kept_file(path, MAX_CHANGED_BYTES, cancel)?;
+                keep(file.leaves())?;
+                file.check()?;
+                file.folder
+                    .remove_file(&file.name)
+                    .map_err(|source| Error::from_io(path, source))?;
+                sync_folder(&file.folder, path)?;
+            } else {
+                let (outer, name) = self.outer(path)?;
+                outer.remove_dir(&name).map_err(|source| match source.kind() {
+                    io::ErrorKind::DirectoryNotEmpty => Error::ChangedSince { path: path.clone() },
+                    _ => Error::from_io(path, source),
+                })?;
+                sync_folder(&outer, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where what was gathered would be after a move to `to`: each path with its new one.
+    ///
+    /// # Errors
+    /// As [`Project::resolve_new`], and [`Error::Exists`], [`Error::InvalidPath`] for a folder into itself.
+    pub fn destinations(&self, gathered: &Gathered, to: &VPath) -> Result<Vec<VPath>, Error> {
+        let place = locate(self, to)?;
+        let real = place.path();
+        if !matches!(place.target, Target::Missing { .. }) {
+            return Err(Error::Exists { path: real });
+        }
+        let from = gathered.path();
+        if real.starts_with(from) {
+            return Err(Error::InvalidPath {
+                given: to.to_string(),
+                reason: format!("it is inside of `{from}`, which is to be moved there"),
+            });
+        }
+        let moved = |path: &VPath| {
+            let below = path.as_str().strip_prefix(from.as_str()).unwrap_or_default();
+            below
+                .split('/')
+                .filter(|name| !name.is_empty())
+                .fold(real.clone(), |path, name| path.child(name))
+        };
+        Ok(gathered.paths().map(moved).collect())
+    }
+
+    /// Moves what was gathered to `to`, where nothing may be; folders on the way are made.
+    ///
+    /// # Errors
+    /// As [`Project::destinations`] and [`Project::remove`]; after each everything is where it was.
+    pub fn rename(
+        &self,
+        gathered: &Gathered,
+        to: &VPath,
+        keep: &mut Keep<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<VPath, Error> {
+        let destinations = self.destinations(gathered, to)?;
+        let mut room = MAX_CHANGED_BYTES;
+        for path in gathered.files() {
+            let at = gathered
+                .paths()
+                .position(|other| other == path)
+                .unwrap_or_default();
+            let file = self.kept_file(path, room, cancel)?;
+            room -= (file.bytes.len() as u64).min(room);
+            keep(PreImage {
+                path: destinations[at].clone(),
+                before: None,
+                after: file.hash,
+                kept: Kept::Absent,
+            })?;
+            keep(file.leaves())?;
+            file.check()?;
+        }
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let from = gathered.path();
+        let place = locate(self, to)?;
+        let Target::Missing { names } = &place.target else {
+            return Err(Error::Exists { path: place.path() });
+        };
+        let (last, missing) = names
+            .split_last()
+            .ok_or_else(|| Error::Exists { path: place.path() })?;
+        let target = make_folders(&place, missing)?;
+        let (source, name) = self.outer(from)?;
+        put(&source, &name, &target, last).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::Exists { path: place.path() },
+            _ => Error::from_io(from, error),
+        })?;
+        sync_folder(&target, to)?;
+        sync_folder(&source, from)?;
+        Ok(place.path())
+    }
+
+    /// The open folder of something that was gathered, and its name in it.
+    fn outer(&self, path: &VPath) -> Result<(Dir, String), Error> {
+        let changed = || Error::ChangedSince { path: path.clone() };
+        let (parent, name) = path.parent().zip(path.file_name()).ok_or_else(changed)?;
+        let place = locate(self, &parent)?;
+        // A link on the way by now would mean another place than the one that was permitted.
+        if place.path() != parent || !matches!(place.target, Target::Folder) {
+            return Err(changed());
+        }
+        Ok((place.folder, name.to_owned()))
+    }
+
+    fn kept_file(&self, path: &VPath, limit: u64, cancel: &CancellationToken) -> Result<KeptFile, Error> {
+        let (folder, name) = self.outer(path)?;
+        let (mut file, metadata) = open_leaf(&folder, &name, path)?;
+        let bytes = read_all(&mut file, metadata.identity.size, limit, path, cancel)?;
+        Ok(KeptFile {
+            path: path.clone(),
+            hash: Hash::of(&bytes),
+            folder,
+            name,
+            metadata,
+            bytes,
+        })
+    }
+}
+
+/// A file that leaves its place.
+struct KeptFile {
+    path: VPath,
+    folder: Dir,
+    name: String,
+    metadata: Metadata,
+    bytes: Vec<u8>,
+    hash: Hash,
+}
+
+impl KeptFile {
+    fn leaves(&self) -> PreImage {
+        PreImage {
+            path: self.path.clone(),
+            before: Some(self.hash),
+            after: Hash::of(b""),
+            kept: Kept::Whole(self.bytes.clone()),
+        }
+    }
+
+    /// Whether it still is what was kept.
+    fn check(&self) -> Result<(), Error> {
+        let now = self
+            .folder
+            .symlink_metadata(&self.name)
+            .map(|metadata| Metadata::of(&metadata));
+        match now {
+            Ok(now) if now.kind == Kind::File && now.identity.same_content(&self.metadata.identity) => Ok(()),
+            _ => Err(Error::ChangedSince {
+                path: self.path.clone(),
+            }),
+        }
+    }
+}
+
+fn add(entries: &mut Vec<(VPath, Kind)>, asked: &VPath, path: VPath, kind: Kind) -> Result<(), Error> {
+    match kind {
+        Kind::Link => return Err(Error::IsLink { path }),
+        Kind::Other => return Err(Error::NotRegular { path }),
+        Kind::File | Kind::Folder => {}
+    }
+    if entries.len() >= MAX_ARRANGED {
+        return Err(Error::TooMany {
+            path: asked.clone(),
+            limit: MAX_ARRANGED,
+        });
+    }
+    entries.push((path, kind));
+    Ok(())
+}
+
+fn gather_below(
+    folder: &Dir,
+    path: &VPath,
+    asked: &VPath,
+    entries: &mut Vec<(VPath, Kind)>,
+    cancel: &CancellationToken,
+) -> Result<(), Error> {
+    let failed = |source| Error::from_io(path, source);
+    let mut names = Vec::new();
+    for entry in folder.entries().map_err(failed)? {
+        if names.len() > MAX_ARRANGED {
+            break;
+        }
+        names.push(entry.map_err(failed)?.file_name());
+    }
+    names.sort();
+    for name in names {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let Some(name) = name.to_str() else {
+            return Err(Error::InvalidPath {
+                given: path.child(&name.to_string_lossy()).to_string(),
+                reason: "its name is not Unicode".to_owned(),
+            });
+        };
+        let inner = path.child(name);
+        let kind = Metadata::of(&folder.symlink_metadata(name).map_err(failed)?).kind;
+        add(entries, asked, inner.clone(), kind)?;
+        if kind == Kind::Folder {
+            let below = folder.open_dir_nofollow(name).map_err(failed)?;
+            gather_below(&below, &inner, asked, entries, cancel)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the folders that are missing below a place, and gives the last one.
+fn make_folders(place: &Place, names: &[String]) -> Result<Dir, Error> {
+    let path = place.path();
+    let failed = |source| Error::from_io(&path, source);
+    let mut folder = place.folder.try_clone().map_err(failed)?;
+    for name in names {
+        match folder.create_dir(name) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            // Made by someone else since: as good, unless it is no folder, which opening it tells.
+            _ => {}
+        }
+        sync_folder(&folder, &path)?;
+        folder = folder.open_dir_nofollow(name).map_err(failed)?;
+    }
+    Ok(folder)
+}
+
+/// Gives something another name, where nothing has it.
+fn put(source: &Dir, name: &str, target: &Dir, new_name: &str) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::{RenameFlags, renameat_with};
+        use rustix::io::Errno;
+
+        match renameat_with(source, name, target, new_name, RenameFlags::NOREPLACE) {
+            // Not every file system can; then the moment between looking and renaming stays.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            other => return other.map_err(io::Error::from),
+        }
+    }
+    if target.symlink_metadata(new_name).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    source.rename(name, target, new_name)
+}
+
+#[cfg(test)]
+mod tests;

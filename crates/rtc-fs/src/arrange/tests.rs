@@ -1,0 +1,181 @@
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn project(files: &[(&str, &str)]) -> (TempDir, Project) {
+    let folder = TempDir::new().unwrap();
+    for (path, content) in files {
+        let full = folder.path().join(path);
+        fs::create_dir_all(full.parent().unwrap()).unwrap();
+        fs::write(full, content).unwrap();
+    }
+    let project = Project::open(folder.path()).unwrap();
+    (folder, project)
+}
+
+fn path(text: &str) -> VPath {
+    VPath::parse(text).unwrap()
+}
+
+fn gather(project: &Project, at: &str) -> Result<Gathered, Error> {
+    project.gather(&path(at), &CancellationToken::new())
+}
+
+fn tree(root: &Path) -> String {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let is_folder = entry.file_type().unwrap().is_dir();
+            let name = entry.path().strip_prefix(root).unwrap().display().to_string();
+            found.push(name + if is_folder { "/" } else { "" });
+            if is_folder {
+                folders.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found.join(" ")
+}
+
+#[test]
+fn folders_are_made_once_with_those_on_the_way() {
+    let (folder, project) = project(&[("file", "")]);
+    assert!(project.make_folder(&path("/a/b/c")).unwrap());
+    assert!(!project.make_folder(&path("/a/b")).unwrap());
+    assert!(!project.make_folder(&path("/")).unwrap());
+    assert!(matches!(
+        project.make_folder(&path("/file")),
+        Err(Error::Exists { .. })
+    ));
+    assert!(matches!(
+        project.make_folder(&path("/file/x")),
+        Err(Error::NotFolder { .. })
+    ));
+    assert_eq!(tree(folder.path()), "a/ a/b/ a/b/c/ file");
+}
+
+#[test]
+fn what_is_removed_can_be_brought_back() {
+    let (folder, project) = project(&[("d/x", "one"), ("d/e/y", "two"), ("stays", "")]);
+    let gathered = gather(&project, "/d").unwrap();
+    let paths: Vec<_> = gathered.paths().map(VPath::as_str).collect();
+    assert_eq!(paths, ["/d", "/d/e", "/d/e/y", "/d/x"]);
+    let mut kept = Vec::new();
+    let keep = &mut |image: PreImage| {
+        kept.push(image);
+        Ok(())
+    };
+    project
+        .remove(&gathered, keep, &CancellationToken::new())
+        .unwrap();
+    assert_eq!(tree(folder.path()), "stays");
+    let before: Vec<_> = kept
+        .iter()
+        .map(|image| (image.path.as_str(), image.before(b"").unwrap().unwrap()))
+        .collect();
+    assert_eq!(before, [("/d/x", b"one".to_vec()), ("/d/e/y", b"two".to_vec())]);
+}
+
+#[test]
+fn what_is_moved_is_kept_at_both_ends() {
+    let (folder, project) = project(&[("d/x", "one"), ("d/e/y", "two")]);
+    let gathered = gather(&project, "/d").unwrap();
+    let mut kept = Vec::new();
+    let keep = &mut |image: PreImage| {
+        kept.push((image.path.to_string(), image.before.is_some()));
+        Ok(())
+    };
+    let moved = project.rename(&gathered, &path("/new/place"), keep, &CancellationToken::new());
+    assert_eq!(moved.unwrap(), path("/new/place"));
+    assert_eq!(
+        tree(folder.path()),
+        "new/ new/place/ new/place/e/ new/place/e/y new/place/x"
+    );
+    let expected = [
+        ("/new/place/e/y", false),
+        ("/d/e/y", true),
+        ("/new/place/x", false),
+        ("/d/x", true),
+    ];
+    assert_eq!(kept, expected.map(|(path, before)| (path.to_owned(), before)));
+}
+
+#[test]
+fn a_change_whose_pre_image_is_not_kept_is_not_made() {
+    let (folder, project) = project(&[("x", "one")]);
+    let gathered = gather(&project, "/x").unwrap();
+    let keep = &mut |image: PreImage| {
+        Err(Error::NotKept {
+            path: image.path,
+            reason: "no room".into(),
+        })
+    };
+    assert!(
+        project
+            .remove(&gathered, keep, &CancellationToken::new())
+            .is_err()
+    );
+    assert!(
+        project
+            .rename(&gathered, &path("/y"), keep, &CancellationToken::new())
+            .is_err()
+    );
+    assert_eq!(tree(folder.path()), "x");
+}
+
+#[test]
+fn a_file_that_changes_meanwhile_stays() {
+    let (folder, project) = project(&[("x", "one")]);
+    let gathered = gather(&project, "/x").unwrap();
+    let keep = &mut |_| {
+        fs::write(folder.path().join("x"), "another").unwrap();
+        Ok(())
+    };
+    let removed = project.remove(&gathered, keep, &CancellationToken::new());
+    assert!(matches!(removed, Err(Error::ChangedSince { .. })));
+    let moved = project.rename(&gathered, &path("/y"), keep, &CancellationToken::new());
+    assert!(matches!(moved, Err(Error::ChangedSince { .. })));
+    assert_eq!(tree(folder.path()), "x");
+}
+
+#[test]
+fn what_is_refused_says_why() {
+    let (folder, project) = project(&[("d/x", ""), ("f", "")]);
+    for number in 0..=MAX_ARRANGED {
+        fs::create_dir_all(folder.path().join("many").join(number.to_string())).unwrap();
+    }
+    let gathered = gather(&project, "/d").unwrap();
+    let mut told = vec![
+        gather(&project, "/").unwrap_err(),
+        gather(&project, "/no/x").unwrap_err(),
+        gather(&project, "/many").unwrap_err(),
+        project.destinations(&gathered, &path("/f")).unwrap_err(),
+        project.destinations(&gathered, &path("/d/e/f")).unwrap_err(),
+    ];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("x", folder.path().join("d/link")).unwrap();
+        std::os::unix::fs::symlink("/", folder.path().join("out")).unwrap();
+        told.push(gather(&project, "/d/link").unwrap_err());
+        told.push(gather(&project, "/d").unwrap_err());
+        told.push(gather(&project, "/out/tmp").unwrap_err());
+        told.push(project.destinations(&gathered, &path("/out/new")).unwrap_err());
+    }
+    let told: Vec<String> = told.iter().map(Error::to_string).collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    the path `/` cannot be used: it is the project folder itself
+    `/no/x` does not exist; the nearest folder that does is `/`
+    more than 1000 files and folders are in `/many`; move or remove a part of them at a time
+    `/f` already exists; use mode `overwrite`, or another path
+    the path `/d/e/f` cannot be used: it is inside of `/d`, which is to be moved there
+    `/d/link` is a link; links are neither moved nor removed here
+    `/d/link` is a link; links are neither moved nor removed here
+    `/out/tmp` leaves the project folder through the link `/out`; only what is inside the project can be used
+    `/out/new` leaves the project folder through the link `/out`; only what is inside the project can be used
+    ");
+}

@@ -1,0 +1,92 @@
+//! A request in Chat Completions.
+
+use serde_json::{Map, Value, json};
+
+use crate::arguments::as_object;
+use crate::call_id::{outgoing, outgoing_name};
+use crate::{AssistantBlock, Endpoint, Item, Request, ToolSpec};
+
+/// The longest id of a call that OpenAI takes, in bytes.
+const LONGEST_ID: usize = 40;
+/// The host that knows the limit of a reply by another name.
+const OPENAI: &str = "api.openai.com";
+/// The field of a call in which Gemini keeps the signature of its thoughts.
+pub(super) const EXTRA_CONTENT: &str = "extra_content";
+
+/// The bytes of a request: the same for the same request.
+pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Vec<u8> {
+    let mut body = Map::new();
+    body.insert("model".into(), endpoint.model.as_str().into());
+    body.insert("messages".into(), messages(endpoint, request).into());
+    if !request.tools.is_empty() {
+        let tools: Vec<Value> = request.tools.iter().map(tool).collect();
+        body.insert("tools".into(), tools.into());
+    }
+    if let Some(limit) = request.max_output_tokens.or(endpoint.max_output) {
+        let name = if endpoint.base_url.contains(OPENAI) { "max_completion_tokens" } else { "max_tokens" };
+        body.insert(name.into(), limit.into());
+    }
+    body.insert("stream".into(), true.into());
+    body.insert("stream_options".into(), json!({"include_usage": true}));
+    body.extend(endpoint.extra.clone());
+    Value::Object(body).to_string().into_bytes()
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema},
+    })
+}
+
+fn messages(endpoint: &Endpoint, request: &Request) -> Vec<Value> {
+    let system = (!request.system.is_empty()).then(|| json!({"role": "system", "content": request.system}));
+    let items = request.items.iter().filter_map(|item| match item {
+        Item::User { text } => Some(json!({"role": "user", "content": text})),
+        Item::Assistant { blocks } => assistant(blocks, endpoint.echo_reasoning),
+        Item::ToolResult { call_id, text, .. } => {
+            let id = outgoing(call_id, LONGEST_ID, false);
+            Some(json!({"role": "tool", "tool_call_id": id, "content": text}))
+        }
+    });
+    system.into_iter().chain(items).collect()
+}
+
+fn assistant(blocks: &[AssistantBlock], echo_reasoning: bool) -> Option<Value> {
+    let (mut text, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
+    // What belongs to the next call.
+    let mut extra = None;
+    for block in blocks {
+        match block {
+            AssistantBlock::Text { text: part } => text.push_str(part),
+            AssistantBlock::Thinking { text: part } => reasoning.push_str(part),
+            AssistantBlock::Provider { value } => extra = value.get(EXTRA_CONTENT),
+            AssistantBlock::ToolCall { id, name, arguments } => {
+                let mut call = json!({
+                    "id": outgoing(id, LONGEST_ID, false),
+                    "type": "function",
+                    "function": {"name": outgoing_name(name), "arguments": as_object(arguments).to_string()},
+                });
+                if let Some(extra) = extra.take() {
+                    call[EXTRA_CONTENT] = extra.clone();
+                }
+                calls.push(call);
+            }
+        }
+    }
+    if text.is_empty() && calls.is_empty() && !echo_reasoning {
+        return None;
+    }
+    let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { text.into() };
+    let mut message = json!({"role": "assistant", "content": content});
+    if echo_reasoning {
+        message["reasoning_content"] = reasoning.into();
+    }
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    Some(message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Tests: a recorded body through a decoder, cut everywhere.
+
+use futures::{FutureExt, StreamExt, stream};
+
+use crate::exchange::Decoder;
+use crate::failure::Failure;
+use crate::{AssistantBlock, Error, Event, Reply, sse};
+
+/// What came of a body.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outcome {
+    pub(crate) text: String,
+    pub(crate) thinking: String,
+    pub(crate) end: Result<Reply, Failure>,
+}
+
+/// Runs a body that arrives in these pieces. After `reset`, the connection breaks off.
+pub(crate) fn run(mut decoder: Box<dyn Decoder>, pieces: &[&[u8]], reset: bool) -> Outcome {
+    let broken = reset.then(|| Err(Error::Stream { reason: "reset".into() }.into()));
+    let pieces: Vec<_> = pieces.iter().map(|piece| Ok(piece.to_vec())).chain(broken).collect();
+    let all: Vec<_> = sse::events(stream::iter(pieces).boxed()).collect().now_or_never().expect("nothing waits");
+    let (mut text, mut thinking) = (String::new(), String::new());
+    let mut end = None;
+    for data in all.into_iter().map(Some).chain([None]) {
+        let complete = decoder.is_complete();
+        let fed = match data {
+            Some(Ok(data)) => decoder.feed(&data),
+            Some(Err(failure)) if !complete => Err(failure),
+            Some(Err(_)) | None => decoder.end(),
+        };
+        for event in fed.as_ref().unwrap_or(&Vec::new()) {
+            assert_eq!(end, None, "nothing comes after Done");
+            match event {
+                Event::Text { delta } => text.push_str(delta),
+                Event::Thinking { delta } => thinking.push_str(delta),
+                Event::Done(reply) => end = Some(Ok(reply.clone())),
+            }
+        }
+        end = end.or(fed.err().map(Err));
+        if end.is_some() {
+            break;
+        }
+    }
+    let end = end.expect("a reply ends");
+    if let Ok(reply) = &end {
+        assert_eq!(text, reply.text(), "the deltas are the text");
+        let thoughts = reply.blocks.iter().filter_map(|block| match block {
+            AssistantBlock::Thinking { text } => Some(text.as_str()),
+            _ => None,
+        });
+        assert_eq!(thinking, thoughts.collect::<String>(), "the deltas are the thought");
+    }
+    Outcome { text, thinking, end }
+}
+
+/// The outcome of a body, which is the same wherever it is cut.
+pub(crate) fn outcome(decoder: impl Fn() -> Box<dyn Decoder>, body: &str) -> Outcome {
+    let bytes = body.as_bytes();
+    let whole = run(decoder(), &[bytes], false);
+    for at in 0..=bytes.len() {
+        let (head, tail) = bytes.split_at(at);
+        assert_eq!(run(decoder(), &[head, tail], false), whole, "cut at {at} of {body:?}");
+    }
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(run(decoder(), &single, false), whole, "byte by byte: {body:?}");
+    // Broken off anywhere before its end, a reply is an error or, if only its cost is missing, what it would have been.
+    for at in 0..bytes.len() {
+        let broken = run(decoder(), &[&bytes[..at]], true);
+        match (&broken.end, &whole.end) {
+            (Ok(reply), Ok(all)) => assert_eq!((&reply.blocks, &reply.stop), (&all.blocks, &all.stop), "{body:?}"),
+            (Ok(reply), Err(_)) => panic!("half of a failure is a reply: {reply:?}"),
+            (Err(_), _) => {}
+        }
+    }
+    whole
+}
+
+/// One line for each block, then the end.
+pub(crate) fn told(outcome: &Outcome) -> String {
+    match &outcome.end {
+        Ok(reply) => {
+            let mut lines: Vec<String> = reply
+                .blocks
+                .iter()
+                .map(|block| match block {
+                    AssistantBlock::Thinking { text } => format!("  thinking {text:?}"),
+                    AssistantBlock::Text { text } => format!("  text {text:?}"),
+                    AssistantBlock::ToolCall { id, name, arguments } => format!("  call {id} {name}({arguments})"),
+                    AssistantBlock::Provider { value } => format!("  provider {value}"),
+                })
+                .collect();
+            let usage = reply.usage;
+            let numbers = [usage.input, usage.output, usage.cached_read, usage.cached_write, usage.reasoning];
+            lines.push(format!("  {:?} {numbers:?}", reply.stop));
+            lines.join("\n")
+        }
+        Err(failure) => {
+            let again = if failure.again { ", may be asked again" } else { "" };
+            format!("  after {:?} {:?}: {}{again}", outcome.thinking, outcome.text, failure.error)
+        }
+    }
+}

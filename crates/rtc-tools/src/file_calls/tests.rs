@@ -1,0 +1,234 @@
+use rtc_fs::PreImageFolder;
+use rtc_tool::handle;
+
+use super::*;
+use crate::testing::{Workplace, content, workplace, write};
+use crate::{Edit, WriteMode};
+
+fn calls(here: &Workplace) -> FileCalls {
+    FileCalls::new(here.context.clone())
+}
+
+fn told(result: Result<Value, ToolError>) -> String {
+    match result {
+        Ok(value) => value.to_string(),
+        Err(error) => format!("{:?}: {error}", error.kind),
+    }
+}
+
+fn write_args(path: &str, content: &str) -> WriteArgs {
+    WriteArgs {
+        path: path.to_owned(),
+        content: content.to_owned(),
+        mode: WriteMode::Overwrite,
+    }
+}
+
+#[tokio::test]
+async fn what_a_program_reads_is_data() {
+    let here = workplace(&[
+        ("src/a.rs", "fn a() {}\nfn b() {}\n"),
+        ("d/e/x", ""),
+        ("notes.md", "one\r\ntwo"),
+    ]);
+    write(here.folder.path(), "latin.txt", b"caf\xE9\n");
+    write(here.folder.path(), "bytes", b"\0\x01\xFF");
+    let calls = calls(&here);
+    let lines = |offset, limit| Lines { offset, limit };
+    let mut all = vec![
+        calls.list("/").await,
+        calls.list("/d").await,
+        calls.read("/notes.md", Lines::default()).await,
+        calls.read("/notes.md", lines(Some(2), None)).await,
+        calls.read("/notes.md", lines(None, Some(1))).await,
+        calls.read("/notes.md", lines(Some(-1), Some(1))).await,
+        calls.read("/notes.md", lines(Some(3), None)).await,
+        calls.read("/d/e/x", Lines::default()).await,
+        calls.read("/latin.txt", Lines::default()).await,
+        calls.read("/bytes", Lines::default()).await,
+        calls.read("/no", Lines::default()).await,
+        calls.read("/../x", Lines::default()).await,
+        calls.read("/d", Lines::default()).await,
+    ];
+    let grep = |args: Value| calls.grep(serde_json::from_value(args).unwrap());
+    all.push(grep(json!({"pattern": "fn (a|b)"})).await);
+    all.push(grep(json!({"pattern": "fn b", "-B": 1})).await);
+    all.push(grep(json!({"pattern": "fn", "output_mode": "count"})).await);
+    all.push(grep(json!({"pattern": "fn", "output_mode": "files_with_matches"})).await);
+    all.push(grep(json!({"pattern": "fn", "head_limit": 1})).await);
+    let find = |args: Value| calls.find(serde_json::from_value(args).unwrap());
+    all.push(find(json!({"pattern": "*"})).await);
+    all.push(find(json!({"pattern": "*", "head_limit": 1})).await);
+    let text: Vec<String> = all.into_iter().map(told).collect();
+    insta::assert_snapshot!(text.join("\n"), @r#"
+    ["bytes","d/","latin.txt","notes.md","src/"]
+    ["e/"]
+    "one\r\ntwo"
+    "two"
+    "one\r\n"
+    "two"
+    InvalidArguments: line 3 of `/notes.md` was asked for, but its last line is 2
+    ""
+    "café\n"
+    Execution: `/bytes` is not text (binary data, 3 bytes)
+    NotFound: `/no` does not exist; the nearest folder that does is `/`
+    InvalidArguments: the path `/../x` contains `..`; write it without: `/x`
+    InvalidArguments: `/d` is a folder, not a file; list it, or name a file in it
+    {"items":[{"path":"/src/a.rs","line":1,"text":"fn a() {}"},{"path":"/src/a.rs","line":2,"text":"fn b() {}"}],"note":null}
+    {"items":[{"path":"/src/a.rs","line":1,"text":"fn a() {}","context":true},{"path":"/src/a.rs","line":2,"text":"fn b() {}"}],"note":null}
+    {"items":[{"path":"/src/a.rs","count":2}],"note":null}
+    {"items":["/src/a.rs"],"note":null}
+    {"items":[{"path":"/src/a.rs","line":1,"text":"fn a() {}"}],"note":"the matches are cut off; go on with offset 1"}
+    {"items":["/bytes","/d/","/d/e/","/d/e/x","/latin.txt","/notes.md","/src/","/src/a.rs"],"note":null}
+    {"items":["/bytes"],"note":"the first 1 of 8 paths are given"}
+    "#);
+    assert_eq!(calls.read_bytes("/bytes").await.unwrap(), b"\0\x01\xFF");
+    let stat = calls.stat("/notes.md").await.unwrap();
+    assert_eq!((&stat["kind"], &stat["size"]), (&json!("file"), &json!(8)));
+    assert_eq!(calls.changed(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_program_must_know_what_it_changes_like_everyone_else() {
+    let here = workplace(&[("a", "1\n2\n3\n"), ("b", "old")]);
+    let calls = calls(&here);
+    let over = || calls.write(write_args("/a", "new"));
+    let mut all = vec![over().await];
+    calls
+        .read(
+            "/a",
+            Lines {
+                offset: Some(2),
+                limit: None,
+            },
+        )
+        .await
+        .unwrap();
+    all.push(over().await);
+    calls
+        .read(
+            "/a",
+            Lines {
+                offset: None,
+                limit: Some(1),
+            },
+        )
+        .await
+        .unwrap();
+    all.push(over().await);
+    calls.read_bytes("/b").await.unwrap();
+    write(here.folder.path(), "b", b"other");
+    all.push(calls.write(write_args("/b", "new")).await);
+    let text: Vec<String> = all.into_iter().map(told).collect();
+    insta::assert_snapshot!(text.join("\n"), @r#"
+    Stale: `/a` has not been read yet in this session; read it first
+    Stale: `/a` was only partly read (lines 2-3); read the rest before writing over it, or use edit
+    {"path":"/a","bytes":3,"created":false,"encoding":"UTF-8"}
+    Stale: `/b` has changed since this session read it; read it again. It now is:
+         1	other
+    "#);
+    // What it wrote it knows, and so do the tools that the session uses later.
+    let edited = here
+        .text(
+            &handle(Edit),
+            json!({"path": "/a", "old_string": "new", "new_string": "newer"}),
+        )
+        .await;
+    assert!(edited.contains("replaced: 1"), "{edited}");
+    assert_eq!(calls.changed(), ["/a"]);
+}
+
+#[tokio::test]
+async fn folders_are_made_and_files_moved_and_removed_with_an_undo() {
+    let here = workplace(&[("a", "1"), ("d/x", "2"), ("d/y", "3")]);
+    let calls = calls(&here);
+    calls.read("/a", Lines::default()).await.unwrap();
+    let all = vec![
+        calls.make_folder("/new/place").await,
+        calls.make_folder("/new").await,
+        calls.rename("/a", "/new/place/b").await,
+        calls.rename("/d/x", "/new/place/b").await,
+        calls.remove("/d", false).await,
+        calls.remove("/d", true).await,
+        calls.remove("/d", true).await,
+        // It is known from before the move.
+        calls.write(write_args("/new/place/b", "one")).await,
+    ];
+    let text: Vec<String> = all.into_iter().map(told).collect();
+    insta::assert_snapshot!(text.join("\n"), @r#"
+    {"path":"/new/place","created":true}
+    {"path":"/new","created":false}
+    {"from":"/a","to":"/new/place/b"}
+    Execution: `/new/place/b` already exists; use mode `overwrite`, or another path
+    InvalidArguments: `/d` is a folder with something in it; `{recursive: true}` removes that as well
+    {"path":"/d","removed":3}
+    NotFound: `/d` does not exist; the nearest folder that does is `/`
+    {"path":"/new/place/b","bytes":3,"created":false,"encoding":"UTF-8"}
+    "#);
+    assert_eq!(content(here.folder.path(), "new/place/b"), b"one");
+    assert_eq!(
+        calls.changed(),
+        ["/a", "/d", "/d/x", "/d/y", "/new/place", "/new/place/b"]
+    );
+    let kept = here.context.extensions.get::<PreImageFolder>().unwrap();
+    let paths: Vec<String> = kept
+        .list(here.context.rtc)
+        .unwrap()
+        .into_iter()
+        .map(|number| kept.load(here.context.rtc, number).unwrap().path.to_string())
+        .collect();
+    assert_eq!(paths, ["/new/place/b", "/a", "/d/y", "/d/x", "/new/place/b"]);
+}
+
+#[tokio::test]
+async fn every_path_needs_permission_also_one_that_is_only_below() {
+    let here = workplace(&[("open/x", ""), ("d/shut/x", ""), ("a", "")]);
+    *here.surroundings.refused.lock().unwrap() = vec!["/d/shut".to_owned()];
+    let calls = calls(&here);
+    let refused = [
+        calls.read("/d/shut/x", Lines::default()).await,
+        calls.read_bytes("/d/shut/x").await.map(Value::from),
+        calls.stat("/d/shut/x").await,
+        calls.write(write_args("/d/shut/x", "")).await,
+        calls.make_folder("/d/shut/new").await,
+        calls.rename("/d", "/e").await,
+        calls.rename("/a", "/d/shut/a").await,
+        calls.remove("/d", true).await,
+    ];
+    for result in refused {
+        let told = told(result);
+        assert!(told.starts_with("PermissionDenied: /d/shut"), "{told}");
+    }
+    assert_eq!(calls.changed(), Vec::<String>::new());
+}
+
+#[test]
+fn parts_of_a_text() {
+    let table: &[(&str, Option<i64>, Option<u64>, &str)] = &[
+        ("", None, None, ""),
+        ("", None, Some(5), ""),
+        ("a", None, None, "a"),
+        ("a\nb\n", None, None, "a\nb\n"),
+        ("a\nb\n", Some(0), Some(1), "a\n"),
+        ("a\nb\n", Some(2), Some(9), "b\n"),
+        ("a\nb", Some(-1), None, "b"),
+        ("a\nb", Some(-9), None, "a\nb"),
+        ("a\nb", Some(1), Some(0), ""),
+    ];
+    for &(text, offset, limit, part) in table {
+        let found = part_of(text, Lines { offset, limit })
+            .ok()
+            .map(|part| &text[part.bytes]);
+        assert_eq!(found, Some(part), "{text:?} {offset:?} {limit:?}");
+    }
+    assert!(matches!(
+        part_of(
+            "a\nb\n",
+            Lines {
+                offset: Some(3),
+                limit: None
+            }
+        ),
+        Err((3, 2))
+    ));
+}

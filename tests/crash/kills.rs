@@ -1,0 +1,222 @@
+//! Kills at every named point, once and twice.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rtc_tests::Ended;
+
+use crate::can_trace;
+use crate::point::{Counts, Kind, Point};
+use crate::reference::{Reference, first, further, watched, workplace};
+
+/// How many cases run at a time.
+const AT_A_TIME: usize = 2;
+
+/// Commits until a session's first message is acknowledged: the project, and the message.
+const COMMITS_UNTIL_SENT: usize = 2;
+
+/// In a sample: how often each point is visited, spread over a run.
+const SAMPLED: usize = 3;
+
+/// In a full run: how often each point is visited at least.
+const VISITS: usize = 50;
+
+/// Where to kill: at the n-th passing of a point.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    point: Point,
+    nth: usize,
+}
+
+impl std::fmt::Display for Case {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}, the {}. time", self.point, self.nth)
+    }
+}
+
+/// How often every passing of every point is to be visited, and each point at least [`VISITS`] times; `None`: only a
+/// sample is.
+fn rounds() -> Option<usize> {
+    let rounds = std::env::var("RTC_CRASH_ROUNDS").ok()?;
+    Some(rounds.parse().expect("RTC_CRASH_ROUNDS is a number"))
+}
+
+/// The cases of a run with these counts: each of `counts`, or `most` of each point, the first and the last among
+/// them.
+fn cases(counts: &Counts, most: Option<usize>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (&point, &count) in counts {
+        let most = most.unwrap_or(count).min(count);
+        for index in 0..most {
+            let nth = if most == 1 {
+                1
+            } else {
+                1 + index * (count - 1) / (most - 1)
+            };
+            cases.push(Case { point, nth });
+        }
+    }
+    cases
+}
+
+/// What came of cases.
+#[derive(Default)]
+struct Tally {
+    /// Kills by point.
+    kills: BTreeMap<String, usize>,
+    /// Cases whose run ended before it came to the point.
+    missed: usize,
+    failures: Vec<String>,
+}
+
+/// Runs cases, several at a time. `run` gives the point of the (last) kill, if it came to one.
+fn run_all<C: std::fmt::Display + Sync>(cases: &[C], run: impl Fn(&C) -> Option<Point> + Sync) -> Tally {
+    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
+    let work = || {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(case)));
+            let mut tally = tally.lock().expect("no case panics with it");
+            match outcome {
+                Ok(Some(point)) => *tally.kills.entry(point.to_string()).or_default() += 1,
+                Ok(None) => tally.missed += 1,
+                Err(panic) => {
+                    let why = panic.downcast_ref::<String>().cloned();
+                    tally
+                        .failures
+                        .push(format!("{case}: {}", why.unwrap_or_default()));
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(work);
+        }
+    });
+    tally.into_inner().expect("no case panics with it")
+}
+
+impl Tally {
+    fn report(&self, title: &str) {
+        println!("{title}: {} kills", self.kills.values().sum::<usize>());
+        for (point, count) in &self.kills {
+            println!("{count:6}  {point}");
+        }
+        println!("{:6}  the run ended before", self.missed);
+        let failures = &self.failures;
+        assert!(
+            failures.is_empty(),
+            "{} failures:\n{}",
+            failures.len(),
+            failures.join("\n")
+        );
+    }
+}
+
+#[test]
+fn after_a_kill_the_next_run_ends_as_if_there_had_been_none() {
+    if !can_trace() {
+        return;
+    }
+    let reference = Reference::new();
+    let chosen = match rounds() {
+        None => cases(&reference.counts, Some(SAMPLED)),
+        Some(rounds) => cases(&reference.counts, None)
+            .into_iter()
+            .flat_map(|case| {
+                let visits = rounds.max(VISITS.div_ceil(reference.counts[&case.point]));
+                std::iter::repeat_n(case, visits)
+            })
+            .collect(),
+    };
+    let tally = run_all(&chosen, |case| {
+        let place = workplace();
+        let (ended, counts) = watched(&place, &first(&place), |point, count| {
+            point == case.point && count == case.nth
+        });
+        reference.judge(&place, is_sent(&counts));
+        (ended == Ended::Killed).then_some(case.point)
+    });
+    // What sled writes in the background differs from run to run.
+    let certain = chosen.iter().filter(|case| case.point.kind != Kind::Log).count();
+    assert!(
+        tally.kills.values().sum::<usize>() >= certain,
+        "kills that did not happen: {}",
+        tally.missed
+    );
+    tally.report("killed once");
+}
+
+fn is_sent(counts: &Counts) -> bool {
+    counts
+        .get(&Point::after(Kind::Commit))
+        .copied()
+        .unwrap_or_default()
+        >= COMMITS_UNTIL_SENT
+}
+
+/// A kill, and another one of the run that goes on.
+struct Pair(Case, Case);
+
+impl std::fmt::Display for Pair {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}; then {}", self.0, self.1)
+    }
+}
+
+#[test]
+fn a_kill_while_it_recovers_from_a_kill_changes_nothing_either() {
+    if !can_trace() {
+        return;
+    }
+    let reference = Reference::new();
+    let seconds: Vec<Case> = [
+        Kind::Opening,
+        Kind::Commit,
+        Kind::Temporary,
+        Kind::Place,
+        Kind::Removal,
+        Kind::FolderSync,
+    ]
+    .into_iter()
+    .flat_map(|kind| [Point::before(kind), Point::after(kind)])
+    .flat_map(|point| (1..=2).map(move |nth| Case { point, nth }))
+    .collect();
+    let firsts = cases(
+        &reference.counts,
+        Some(if rounds().is_some() { SAMPLED } else { 1 }),
+    );
+    let mut pairs: Vec<Pair> = Vec::new();
+    match rounds() {
+        Some(_) => pairs.extend(
+            firsts
+                .iter()
+                .flat_map(|one| seconds.iter().map(|two| Pair(*one, *two))),
+        ),
+        // Each of both lists, in pairs that differ.
+        None => pairs.extend(
+            firsts
+                .iter()
+                .zip(seconds.iter().cycle())
+                .map(|(one, two)| Pair(*one, *two)),
+        ),
+    }
+    let tally = run_all(&pairs, |Pair(one, two)| {
+        let place = workplace();
+        let (_, counts) = watched(&place, &first(&place), |point, count| {
+            point == one.point && count == one.nth
+        });
+        let (ended, _) = watched(&place, &further(&place), |point, count| {
+            point == two.point && count == two.nth
+        });
+        reference.judge(&place, is_sent(&counts));
+        (ended == Ended::Killed).then_some(two.point)
+    });
+    assert!(
+        tally.kills.values().sum::<usize>() * 2 > pairs.len(),
+        "most pairs have a second kill"
+    );
+    tally.report("killed twice");
+}

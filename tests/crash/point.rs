@@ -1,0 +1,111 @@
+//! The named points at which a process is killed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rtc_tests::{Moment, SystemCall, Workplace};
+
+/// A kind of change on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Opening,
+    Log,
+    Commit,
+    PreImage,
+    Folder,
+    Temporary,
+    Content,
+    ContentSync,
+    Place,
+    Removal,
+    FolderSync,
+    InPlace,
+}
+
+/// A kind of change, before or after it happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Point {
+    pub(crate) kind: Kind,
+    pub(crate) moment: Moment,
+}
+
+/// How often each point was passed.
+pub(crate) type Counts = BTreeMap<Point, usize>;
+
+impl Point {
+    pub(crate) const fn before(kind: Kind) -> Self {
+        Self {
+            kind,
+            moment: Moment::Before,
+        }
+    }
+
+    pub(crate) const fn after(kind: Kind) -> Self {
+        Self {
+            kind,
+            moment: Moment::After,
+        }
+    }
+
+    /// The point of a call, if it changes the data folder or the project.
+    pub(crate) fn of(call: &SystemCall, place: &Workplace) -> Option<Self> {
+        let moment = call.moment;
+        kind(call, place).map(|kind| Self { kind, moment })
+    }
+}
+
+fn kind(call: &SystemCall, place: &Workplace) -> Option<Kind> {
+    let database = place.data().join("store/db");
+    if call.name == "fdatasync" && call.path == database.join("db") {
+        return Some(Kind::Commit);
+    }
+    if call.path.starts_with(database) {
+        return Some(Kind::Log);
+    }
+    let pre_images = place.data().join("pre-images");
+    if call.path.starts_with(&pre_images) && !(call.path == pre_images && call.name.starts_with("mkdir")) {
+        return Some(Kind::PreImage);
+    }
+    if call.path.starts_with(place.data()) {
+        return Some(Kind::Opening);
+    }
+    if !call.path.starts_with(place.root()) {
+        return None;
+    }
+    let name = call.path.file_name()?.to_str()?;
+    let temporary = name.starts_with(".rtc-") && name.ends_with(".tmp");
+    Some(match call.name {
+        "renameat2" | "renameat" | "rename" => Kind::Place,
+        "openat2" | "openat" => Kind::Temporary,
+        "unlinkat" | "unlink" => Kind::Removal,
+        "mkdirat" | "mkdir" => Kind::Folder,
+        "fsync" if call.path.is_dir() => Kind::FolderSync,
+        "fsync" if temporary => Kind::ContentSync,
+        _ if temporary => Kind::Content,
+        _ => Kind::InPlace,
+    })
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = match self.moment {
+            Moment::Before => "before",
+            Moment::After => "after",
+        };
+        let kind = match self.kind {
+            Kind::Opening => "a step of opening the data folder",
+            Kind::Log => "a write of the database",
+            Kind::Commit => "the flush of a commit",
+            Kind::PreImage => "a step of keeping the old content",
+            Kind::Folder => "a folder is made",
+            Kind::Temporary => "the temporary file is made",
+            Kind::Content => "the new content is written",
+            Kind::ContentSync => "the new content is synced",
+            Kind::Place => "the file is put in place",
+            Kind::Removal => "the old file is removed",
+            Kind::FolderSync => "the folder is synced",
+            Kind::InPlace => "a write into a file that stays",
+        };
+        write!(formatter, "{moment} {kind}")
+    }
+}

@@ -1,0 +1,255 @@
+//! Failures of a provider before, in and after its answer, with the exit codes.
+
+use std::net::TcpListener;
+
+use rtc_tests::assert_whole;
+use rtc_tests::model_server::{Answer, Dialect, ModelServer};
+use serde_json::json;
+
+use crate::desk::{Desk, Ran, ran};
+
+const FILES: &[(&str, &str)] = &[("a.txt", "one\n")];
+const BOTH: [Dialect; 2] = [Dialect::Chat, Dialect::Messages];
+
+/// The last line of the progress, which tells the failure.
+fn told(ran: &Ran) -> String {
+    let line = ran
+        .stderr
+        .lines()
+        .rfind(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    format!("exit {}: {line}", ran.code.unwrap_or(-1))
+}
+
+fn fails(dialect: Dialect, answers: Vec<Answer>) -> (String, usize) {
+    let desk = Desk::new(dialect, FILES, ModelServer::in_order(answers));
+    let ran = desk.run("hello", &[]);
+    let asked = desk.asked();
+    assert!(
+        asked.windows(2).all(|pair| pair[0].body == pair[1].body),
+        "an attempt differs from the one before"
+    );
+    assert_whole(&desk.place.last_session());
+    (told(&ran), asked.len())
+}
+
+#[test]
+fn what_stays_wrong_is_told_at_once() {
+    let cases = [
+        (
+            "wrong key",
+            Answer::status(
+                401,
+                r#"{"error":{"type":"authentication_error","message":"invalid key hidden-words"}}"#,
+            ),
+        ),
+        ("no rights", Answer::status(403, "{}")),
+        (
+            "no such model",
+            Answer::status(404, r#"{"error":{"message":"unknown model"}}"#),
+        ),
+        (
+            "too long",
+            Answer::status(400, r#"{"error":{"message":"maximum context length is 8"}}"#),
+        ),
+        (
+            "not understood",
+            Answer::status(400, r#"{"error":{"message":"extra field"}}"#),
+        ),
+        (
+            "no money",
+            Answer::status(
+                429,
+                r#"{"error":{"message":"check your plan","code":"insufficient_quota"}}"#,
+            ),
+        ),
+        (
+            "a long wait",
+            Answer::status(429, "{}").header("retry-after", "3600"),
+        ),
+        (
+            "another address",
+            Answer::raw(302, "text/plain", "").header("location", "http://127.0.0.1:1/"),
+        ),
+        ("a web page", Answer::page()),
+        ("declined", Answer::text("I").refused()),
+    ];
+    for dialect in BOTH {
+        let mut all = Vec::new();
+        for (name, answer) in &cases {
+            let (told, asked) = fails(dialect, vec![answer.clone()]);
+            assert_eq!(asked, 1, "{name}");
+            all.push(format!("{name}: {told}"));
+        }
+        insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @""); }
+    }
+}
+
+#[test]
+fn what_may_pass_is_tried_again_and_told_in_the_end() {
+    let cases = [
+        ("overloaded", Answer::status(503, "{}")),
+        (
+            "a fault",
+            Answer::status(500, r#"{"error":{"message":"it broke"}}"#),
+        ),
+        ("too many", Answer::status(429, "{}").header("retry-after", "0")),
+        ("nothing", Answer::empty()),
+        ("broken off before a word", Answer::reply().reset_after(60)),
+        (
+            "an error for an answer",
+            Answer::status(
+                200,
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            ),
+        ),
+    ];
+    let mut all = Vec::new();
+    for (at, (name, answer)) in cases.iter().enumerate() {
+        // Each takes its waits: the dialects take turns.
+        let (told, asked) = fails(BOTH[at % 2], vec![answer.clone(); 4]);
+        assert_eq!(asked, 4, "{name}");
+        all.push(format!("{name}: {told}"));
+    }
+    insta::assert_snapshot!(all.join("\n"), @"");
+}
+
+#[test]
+fn what_passes_is_not_noticed() {
+    for dialect in BOTH {
+        let answers = [
+            Answer::status(
+                529,
+                r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            ),
+            Answer::reply().reset_after(0),
+            Answer::reply().call("call_a", "read", r#"{"path":"/a.txt"}"#),
+            Answer::status(429, "{}").header("retry-after-ms", "1"),
+            Answer::text("One."),
+        ];
+        let desk = Desk::new(dialect, FILES, ModelServer::in_order(answers));
+        let ran = desk.run("what is in a.txt?", &[]);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(0), "One.\n"),
+            "{}",
+            ran.stderr
+        );
+        let asked = desk.asked();
+        assert_eq!(asked[0].body, asked[2].body);
+        assert_eq!(asked[3].body, asked[4].body);
+    }
+}
+
+#[test]
+fn a_reply_that_breaks_off_after_its_first_words_is_a_failure() {
+    let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    for dialect in BOTH {
+        let begun = Answer::text("Hello there.").without_end();
+        let length = begun.body(dialect).len();
+        let cases = [
+            ("no end", begun.clone()),
+            ("reset", begun.clone().reset_after(length)),
+            ("an error", begun.event(&error)),
+        ];
+        let mut all = Vec::new();
+        for (name, answer) in cases {
+            let (told, asked) = fails(dialect, vec![answer]);
+            assert_eq!(asked, 1, "what was delivered is not asked for again: {name}");
+            all.push(format!("{name}: {told}"));
+        }
+        insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @""); }
+    }
+}
+
+#[test]
+fn a_stall_is_asked_again_and_no_tool_runs_twice() {
+    for dialect in BOTH {
+        let call = Answer::reply().call(
+            "call_a",
+            "write",
+            r#"{"path":"/new.txt","content":"x","mode":"create-new"}"#,
+        );
+        let half = call.body(dialect).len() / 2;
+        let answers = [
+            // Silent from the start, silent within the call, silent after the end.
+            call.clone().stall_after(0),
+            call.clone().stall_after(half),
+            call.clone().stall_after(call.body(dialect).len()),
+            Answer::text("Written.").stall_after(usize::MAX),
+        ];
+        let desk = Desk::configured(
+            dialect,
+            FILES,
+            ModelServer::in_order(answers),
+            "idle_timeout_ms = 300",
+        );
+        let ran = desk.run("write it", &[]);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(0), "Written.\n"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(desk.content("new.txt"), "x");
+        let asked = desk.asked();
+        assert_eq!(asked.len(), 4);
+        assert_eq!(asked[3].call_ids(), ["call_a"], "one call, one result");
+        assert!(asked[0].body == asked[1].body && asked[1].body == asked[2].body);
+    }
+}
+
+#[test]
+fn a_stall_that_does_not_end_is_told() {
+    let stalls = vec![Answer::text("Hello").stall_after(0); 4];
+    let desk = Desk::configured(
+        Dialect::Chat,
+        FILES,
+        ModelServer::in_order(stalls),
+        "idle_timeout_ms = 100",
+    );
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"");
+    let within = Answer::text("Hello").without_end();
+    let length = within.body(Dialect::Chat).len();
+    let stalls = vec![within.stall_after(length)];
+    let desk = Desk::configured(
+        Dialect::Chat,
+        FILES,
+        ModelServer::in_order(stalls),
+        "idle_timeout_ms = 100",
+    );
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"");
+}
+
+#[test]
+fn nobody_at_the_address() {
+    let desk = Desk::new(Dialect::Chat, FILES, ModelServer::in_order([]));
+    let port = TcpListener::bind("127.0.0.1:0")
+        .expect("a port is free")
+        .local_addr()
+        .expect("an address");
+    desk.configure(&format!("http://{port}/v1"));
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"");
+    desk.configure("nowhere");
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"");
+}
+
+#[test]
+fn a_key_that_is_not_set_is_named() {
+    let desk = Desk::new(Dialect::Chat, FILES, ModelServer::in_order([]));
+    let mut command = desk.request("hello", &[]);
+    command.env_remove("SCRIPTED_KEY");
+    insta::assert_snapshot!(told(&ran(command)), @"");
+    assert!(desk.asked().is_empty());
+}
+
+#[test]
+fn the_next_turn_works_after_a_failure() {
+    let answers = [Answer::text("Hel").without_end(), Answer::text("Here again.")];
+    let desk = Desk::new(Dialect::Messages, FILES, ModelServer::in_order(answers));
+    assert_eq!(desk.run("hello", &[]).code, Some(1));
+    let ran = desk.run("still there?", &["--continue"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Here again.\n"));
+    let messages = desk.asked()[1].messages();
+    assert_eq!(messages.len(), 1, "what broke off is not sent back: {messages:?}");
+}

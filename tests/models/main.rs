@@ -1,0 +1,16 @@
+//! `rtc-headless` with models behind a scripted server: what they are asked, what becomes of their answers, and how
+//! their failures end.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start processes and look at files from outside"
+)]
+
+mod desk;
+mod failures;
+mod listing;
+mod names;
+mod restarts;
+mod thoughts;
+mod turns;
