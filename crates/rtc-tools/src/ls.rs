@@ -59,6 +59,10 @@ impl Tool for Ls {
             let listing = project
                 .list(&place.path, MAX_LISTED_ENTRIES)
                 .map_err(files::tool_error)?;
+            // What was really listed is what counts, should a link have taken the folder's place.
+            if listing.path != place.path {
+                permit.check(Access::Read, listing.path.as_str())?;
+            }
             let mut lines: Vec<String> = listing.entries.into_iter().map(shown).collect();
             if lines.is_empty() {
                 lines.push(format!("The folder `{}` is empty", listing.path));

@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use self::scratch::Scratch;
+use crate::setup;
 use crate::shell::{self, WrongUsage};
 
 /// What the demo asks for unless it is told otherwise; the offline model understands it.
@@ -39,11 +40,17 @@ enum Demo {
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let root = shell::repository_root()?;
     match parse(arguments)? {
-        Demo::Sample { request, keep } => on_sample(&root, request, keep),
+        Demo::Sample { request, keep } => {
+            setup::run(&root)?;
+            on_sample(&root, request, keep)
+        }
         Demo::Folder {
             root: folder,
             request,
-        } => in_folder(&root, &folder, &request),
+        } => {
+            setup::run(&root)?;
+            in_folder(&root, &folder, &request)
+        }
         Demo::Help => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)
