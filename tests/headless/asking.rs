@@ -91,7 +91,7 @@ fn the_model_reads_the_reason_of_a_no() {
         .into_iter()
         .find(|result| result.starts_with("edit "))
         .expect("an edit");
-    insta::assert_snapshot!(edit, @"edit rejected: [Tool Rejected] edit was not run to its end: the user said no: the old word is right");
+    insta::assert_snapshot!(edit, @"edit rejected: [Tool Rejected] edit was rejected: the call was refused: the old word is right");
     assert!(ended.stdout.contains("the old word is right"), "{}", ended.stdout);
 }
 

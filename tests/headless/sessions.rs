@@ -91,7 +91,6 @@ fn a_session_is_shown_with_what_was_said_and_done() {
         "{first}"
     );
     insta::assert_snapshot!(rest, @"
-
     > replace old by new in notes.txt
     I will replace “old” by “new” in notes.txt.
     ● find pattern=notes.txt
@@ -103,10 +102,10 @@ fn a_session_is_shown_with_what_was_said_and_done() {
              1	one
              2	old
     ● edit /notes.txt  old_string=old  new_string=new  replace_all=true
-        [Tool Rejected] edit was not run to its end: the user said no: not now
+        [Tool Rejected] edit was rejected: the call was refused: not now
     I changed nothing: “old” is as it was.
     Not changed:
-    - /notes.txt: it was not allowed (was not run to its end: the user said no: not now)
+    - /notes.txt: it was not allowed (was rejected: the call was refused: not now)
 
     > read notes.txt
     > please

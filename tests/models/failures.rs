@@ -81,7 +81,18 @@ fn what_stays_wrong_is_told_at_once() {
             assert_eq!(asked, 1, "{name}");
             all.push(format!("{name}: {told}"));
         }
-        insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @""); }
+        insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @"
+        wrong key: exit 4: The model gave no answer: the model did not accept the key (status 401: invalid key [key]); check the key of this model in the configuration
+        no rights: exit 4: The model gave no answer: the model did not accept the key (status 403: {}); check the key of this model in the configuration
+        no such model: exit 1: The model gave no answer: the model did not accept the request (there is no model `m-1` there, status 404: unknown model); check that the configured model and API match
+        too long: exit 1: The model gave no answer: the conversation is longer than this model can read; compact it, or begin a new session
+        not understood: exit 1: The model gave no answer: the model did not accept the request (status 400: extra field); check that the configured model and API match
+        no money: exit 4: The model gave no answer: the model did not accept the key (status 429: check your plan); check the key of this model in the configuration
+        a long wait: exit 4: The model gave no answer: the model's rate limit is reached for another 3600 s; wait, or choose another model
+        another address: exit 1: The model gave no answer: the model did not accept the request (status 302, another address; put it into the base URL); check that the configured model and API match
+        a web page: exit 4: The model gave no answer: the model cannot be reached (a web page answered where the model should); check the network and the base URL, then try again
+        declined: exit 4: The model gave no answer: the model declined to answer (it did not say why); put the request differently, or choose another model
+        "); }
     }
 }
 
@@ -111,7 +122,14 @@ fn what_may_pass_is_tried_again_and_told_in_the_end() {
         assert_eq!(asked, 4, "{name}");
         all.push(format!("{name}: {told}"));
     }
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @"
+    overloaded: exit 4: The model gave no answer: the model is overloaded; try again in a moment, or choose another model
+    a fault: exit 4: The model gave no answer: the model's server failed (status 500: it broke); try again in a moment, or choose another model
+    too many: exit 4: The model gave no answer: the model's rate limit is reached for another 1 s; wait, or choose another model
+    nothing: exit 1: The model gave no answer: the model's reply broke off (it is empty); ask again
+    broken off before a word: exit 1: The model gave no answer: the model's reply broke off (unexpected EOF during chunk size line); ask again
+    an error for an answer: exit 4: The model gave no answer: the model is overloaded; try again in a moment, or choose another model
+    ");
 }
 
 #[test]
@@ -158,7 +176,11 @@ fn a_reply_that_breaks_off_after_its_first_words_is_a_failure() {
             assert_eq!(asked, 1, "what was delivered is not asked for again: {name}");
             all.push(format!("{name}: {told}"));
         }
-        insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @""); }
+        insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @"
+        no end: exit 1: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
+        reset: exit 1: The model gave no answer: the model's reply broke off (unexpected EOF during chunk size line); ask again
+        an error: exit 4: The model gave no answer: the model is overloaded; try again in a moment, or choose another model
+        "); }
     }
 }
 
@@ -208,7 +230,7 @@ fn a_stall_that_does_not_end_is_told() {
         ModelServer::in_order(stalls),
         "idle_timeout_ms = 100",
     );
-    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"");
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 1: The model gave no answer: the model's reply broke off (no byte for 0.1 s); ask again");
     let within = Answer::text("Hello").without_end();
     let length = within.body(Dialect::Chat).len();
     let stalls = vec![within.stall_after(length)];
@@ -218,7 +240,7 @@ fn a_stall_that_does_not_end_is_told() {
         ModelServer::in_order(stalls),
         "idle_timeout_ms = 100",
     );
-    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"");
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 1: The model gave no answer: the model's reply broke off (no byte for 0.1 s); ask again");
 }
 
 #[test]
@@ -229,9 +251,9 @@ fn nobody_at_the_address() {
         .local_addr()
         .expect("an address");
     desk.configure(&format!("http://{port}/v1"));
-    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"");
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 4: The model gave no answer: the model cannot be reached (Connection refused (os error 111)); check the network and the base URL, then try again");
     desk.configure("nowhere");
-    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"");
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 1: The model gave no answer: the model did not accept the request (the base URL is not an address that begins with http:// or https://); check that the configured model and API match");
 }
 
 #[test]
@@ -239,7 +261,7 @@ fn a_key_that_is_not_set_is_named() {
     let desk = Desk::new(Dialect::Chat, FILES, ModelServer::in_order([]));
     let mut command = desk.request("hello", &[]);
     command.env_remove("SCRIPTED_KEY");
-    insta::assert_snapshot!(told(&ran(command)), @"");
+    insta::assert_snapshot!(told(&ran(command)), @"exit 4: The model gave no answer: the model did not accept the key (there is none: the environment variable SCRIPTED_KEY is not set); check the key of this model in the configuration");
     assert!(desk.asked().is_empty());
 }
 

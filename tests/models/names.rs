@@ -68,7 +68,7 @@ fn a_missing_key_is_told_when_the_model_is_asked() {
 fn a_key_without_a_name_is_no_choice() {
     let ran = run(&Workplace::empty(), &[], &[("ANTHROPIC_API_KEY", "x")]);
     assert_eq!(ran.code, Some(0));
-    insta::assert_snapshot!(ran.stderr.lines().next().unwrap_or_default(), @"");
+    insta::assert_snapshot!(ran.stderr.lines().next().unwrap_or_default(), @"ANTHROPIC_API_KEY is set, but no model is named, so the offline model answers; name one with --model anthropic/MODEL or RTC_MODEL=anthropic/MODEL.");
     let named = run(
         &Workplace::empty(),
         &["--model", "offline"],

@@ -45,11 +45,19 @@ fn check_turn(dialect: Dialect) -> (Desk, Vec<Asked>) {
 #[test]
 fn parallel_reads_and_an_edit_in_chat_completions() {
     let (_desk, asked) = check_turn(Dialect::Chat);
-    insta::assert_snapshot!(conversation(&asked[2]), @"");
+    insta::assert_snapshot!(conversation(&asked[2]), @r#"
+    {"role":"system","content":"You are an agent that wo …"}
+    {"role":"user","content":"make two a 2"}
+    {"role":"assistant","content":"I read both.","tool_calls":[{"id":"call_a","type":"function","function":{"name":"read","arguments":"{\"path\":\"/a.txt\"}"}},{"id":"call_b","type":"function","function":{"name":"read","arguments":"{\"path\":\"/b.txt\"}"}}]}
+    {"role":"tool","tool_call_id":"call_a","content":"     1\tone\n     2\ttwo"}
+    {"role":"tool","tool_call_id":"call_b","content":"     1\tthree"}
+    {"role":"assistant","content":null,"tool_calls":[{"id":"call_c","type":"function","function":{"name":"edit","arguments":"{\"path\":\"/a.txt\",\"old_string\":\"two\",\"new_string\":\"2\"}"}}]}
+    {"role":"tool","tool_call_id":"call_c","content":"path: /a.txt\nreplaced: 1\ndiff:\n--- /a.txt\n+++ /a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"}
+    "#);
     let mut first = asked[0].json();
     let tools = std::mem::take(&mut first["tools"]);
     first["messages"][0]["content"] = shortened(&first["messages"][0]["content"]);
-    insta::assert_snapshot!(first, @"");
+    insta::assert_snapshot!(first, @r#"{"model":"m-1","messages":[{"role":"system","content":"You are an agent that wo …"},{"role":"user","content":"make two a 2"}],"tools":null,"stream":true,"stream_options":{"include_usage":true}}"#);
     let names: Vec<_> = tools
         .as_array()
         .expect("tools")
@@ -80,11 +88,17 @@ fn messages_bytes(asked: &Asked) -> String {
 #[test]
 fn parallel_reads_and_an_edit_in_messages() {
     let (_desk, asked) = check_turn(Dialect::Messages);
-    insta::assert_snapshot!(conversation(&asked[2]), @"");
+    insta::assert_snapshot!(conversation(&asked[2]), @r#"
+    {"role":"user","content":[{"type":"text","text":"make two a 2"}]}
+    {"role":"assistant","content":[{"type":"text","text":"I read both."},{"type":"tool_use","id":"call_a","name":"read","input":{"path":"/a.txt"}},{"type":"tool_use","id":"call_b","name":"read","input":{"path":"/b.txt"}}]}
+    {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_a","content":"     1\tone\n     2\ttwo"},{"type":"tool_result","tool_use_id":"call_b","content":"     1\tthree"}]}
+    {"role":"assistant","content":[{"type":"tool_use","id":"call_c","name":"edit","input":{"path":"/a.txt","old_string":"two","new_string":"2"}}]}
+    {"role":"user","content":[{"type":"tool_result","tool_use_id":"call_c","content":"path: /a.txt\nreplaced: 1\ndiff:\n--- /a.txt\n+++ /a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n","cache_control":{"type":"ephemeral"}}]}
+    "#);
     let mut first = asked[0].json();
     let tools = std::mem::take(&mut first["tools"]);
     first["system"][0]["text"] = shortened(&first["system"][0]["text"]);
-    insta::assert_snapshot!(first, @"");
+    insta::assert_snapshot!(first, @r#"{"model":"m-1","max_tokens":8192,"system":[{"type":"text","text":"You are an agent that wo …","cache_control":{"type":"ephemeral"}}],"tools":null,"messages":[{"role":"user","content":[{"type":"text","text":"make two a 2","cache_control":{"type":"ephemeral"}}]}],"stream":true}"#);
     assert!(
         tools
             .as_array()

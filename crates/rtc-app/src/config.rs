@@ -89,7 +89,10 @@ impl ModelConfig {
             }
         };
         set(&mut timeouts.connect, self.connect_timeout_ms);
-        set(&mut timeouts.first_byte, self.first_byte_timeout_ms.or(self.idle_timeout_ms));
+        set(
+            &mut timeouts.first_byte,
+            self.first_byte_timeout_ms.or(self.idle_timeout_ms),
+        );
         set(&mut timeouts.idle, self.idle_timeout_ms);
     }
 }
@@ -205,13 +208,19 @@ mod tests {
         let mut endpoint = Endpoint::new(id, "m", "http://host", rtc_model::Key::None);
         let defaults = endpoint.timeouts;
         config.apply(&mut endpoint);
-        assert_eq!((endpoint.max_output, endpoint.thinking_budget), (Some(5), Some(6)));
+        assert_eq!(
+            (endpoint.max_output, endpoint.thinking_budget),
+            (Some(5), Some(6))
+        );
         assert!(endpoint.echo_reasoning);
         assert_eq!(endpoint.ca_file.as_deref(), Some(Path::new("ca.pem")));
         assert_eq!(endpoint.extra["reasoning_effort"], "low");
         assert_eq!(endpoint.extra["temperature"], 0.5);
         let (first_byte, idle) = (endpoint.timeouts.first_byte, endpoint.timeouts.idle);
-        assert_eq!((first_byte, idle), (Duration::from_millis(20), Duration::from_millis(20)));
+        assert_eq!(
+            (first_byte, idle),
+            (Duration::from_millis(20), Duration::from_millis(20))
+        );
         assert_eq!(endpoint.timeouts.connect, defaults.connect);
     }
 }

@@ -1,44 +1,22 @@
 //! The models there are, by name: the offline model, those of the configuration, and those of the providers whose key
 //! is in the environment.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtc_model::{ApiKey, ChatModel, Endpoint, Key, MessagesModel, Model, ModelId, OfflineModel};
+use rtc_model::{ApiKey, Endpoint, Key, Model, ModelId, OfflineModel};
 use serde::Serialize;
 
 use crate::config::ModelConfig;
 use crate::{Config, Error};
 
+mod provider;
+
+use provider::{Provider, providers};
+
 /// The name of the model that needs nothing.
 pub const OFFLINE: &str = "offline";
-
-/// What a provider needs when only the environment tells of it.
-struct Provider {
-    name: &'static str,
-    api: &'static str,
-    base_url: &'static str,
-    base_url_env: &'static str,
-    key_env: &'static str,
-}
-
-const PROVIDERS: &[Provider] = &[
-    Provider {
-        name: "openai",
-        api: ChatModel::API,
-        base_url: "https://api.openai.com/v1",
-        base_url_env: "OPENAI_BASE_URL",
-        key_env: "OPENAI_API_KEY",
-    },
-    Provider {
-        name: "anthropic",
-        api: MessagesModel::API,
-        base_url: "https://api.anthropic.com",
-        base_url_env: "ANTHROPIC_BASE_URL",
-        key_env: "ANTHROPIC_API_KEY",
-    },
-];
 
 type Environment = dyn Fn(&str) -> Option<String> + Send + Sync;
 
@@ -60,8 +38,10 @@ pub struct ModelEntry {
     pub api: String,
     /// The provider's name of the model, if it is settled.
     pub model: Option<String>,
-    /// Where it is, without user and password.
+    /// Where it is, without user and password; absent for the provider's own address.
     pub base_url: Option<String>,
+    /// Whether this version speaks the dialect.
+    pub spoken: bool,
     /// Whether it has the key that it needs.
     pub key: KeyState,
     /// How many tokens it takes, if that is configured.
@@ -103,10 +83,7 @@ impl Models {
         Models::with(config, |name| std::env::var(name).ok())
     }
 
-    fn with(
-        config: &Config,
-        environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
-    ) -> Models {
+    fn with(config: &Config, environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Models {
         Models {
             configured: config.models.clone(),
             default: config.model.clone(),
@@ -134,16 +111,25 @@ impl Models {
         if let Some(model) = open.get(id) {
             return Ok(model.clone());
         }
-        let name = if id.api == OFFLINE { OFFLINE } else { id.model.as_str() };
+        let name = if id.api == OFFLINE {
+            OFFLINE
+        } else {
+            id.model.as_str()
+        };
         let found = self.find(name).unwrap_or_default();
         let found = found.into_iter().find(|found| found.id() == *id).ok_or_else(|| {
-            let reason = format!("the turn began with the model `{}`, which is not configured any more", id.model);
+            let reason = format!(
+                "the turn began with the model `{}`, which is not configured any more",
+                id.model
+            );
             rtc_model::Error::InvalidRequest { reason }
         })?;
         let model: Arc<dyn Model> = match found {
             Found::Offline => Arc::new(OfflineModel::new()),
-            Found::At(endpoint) if endpoint.id.api == MessagesModel::API => Arc::new(MessagesModel::new(*endpoint)),
-            Found::At(endpoint) => Arc::new(ChatModel::new(*endpoint)),
+            Found::At(endpoint) => rtc_model::open(*endpoint).ok_or_else(|| {
+                let reason = format!("this version does not speak `{}`", id.api);
+                rtc_model::Error::InvalidRequest { reason }
+            })?,
         };
         open.insert(id.clone(), model.clone());
         Ok(model)
@@ -153,7 +139,10 @@ impl Models {
     pub fn known(&self) -> Vec<String> {
         let configured = self.configured.keys().filter(|name| *name != OFFLINE).cloned();
         let providers = self.with_key().map(|provider| format!("{}/MODEL", provider.name));
-        std::iter::once(OFFLINE.to_owned()).chain(configured).chain(providers).collect()
+        std::iter::once(OFFLINE.to_owned())
+            .chain(configured)
+            .chain(providers)
+            .collect()
     }
 
     /// What to tell a user who has a key but has named no model, so that the offline model answers.
@@ -161,8 +150,8 @@ impl Models {
         if name.or(self.default.as_deref()).is_some() {
             return None;
         }
-        let provider = self.with_key().next()?;
-        let Provider { name, key_env, .. } = provider;
+        let Provider { name, key_env, .. } = self.with_key().next()?;
+        let key_env = key_env?;
         Some(format!(
             "{key_env} is set, but no model is named, so the offline model answers; name one with \
              --model {name}/MODEL or RTC_MODEL={name}/MODEL."
@@ -178,6 +167,7 @@ impl Models {
             api: OFFLINE.into(),
             model: None,
             base_url: None,
+            spoken: true,
             key: KeyState::NotNeeded,
             context: None,
             default: default == OFFLINE,
@@ -191,7 +181,7 @@ impl Models {
             entries.push(entry(name, &config.api, endpoint, config.context, default));
         }
         for provider in self.with_key() {
-            let endpoint = self.of_provider(provider, "MODEL");
+            let endpoint = self.of_provider(&provider, "MODEL");
             let name = format!("{}/MODEL", provider.name);
             let mut entry = entry(&name, provider.api, Some(&endpoint), None, default);
             entry.model = None;
@@ -209,8 +199,13 @@ impl Models {
         (self.environment)(name).filter(|value| !value.trim().is_empty())
     }
 
-    fn with_key(&self) -> impl Iterator<Item = &'static Provider> {
-        PROVIDERS.iter().filter(|provider| self.variable(provider.key_env).is_some())
+    /// The providers whose key is there; of several with the same key the best known.
+    fn with_key(&self) -> impl Iterator<Item = Provider> {
+        let mut seen = HashSet::new();
+        providers().filter(move |provider| {
+            let key = provider.key_env.filter(|name| self.variable(name).is_some());
+            key.is_some_and(|name| seen.insert(name))
+        })
     }
 
     /// What a name can mean, the nearest first.
@@ -223,7 +218,9 @@ impl Models {
         }
         // A configured place serves other models too, by `NAME/MODEL`.
         for (place, config) in self.configured.iter().rev() {
-            let model = name.strip_prefix(place.as_str()).and_then(|rest| rest.strip_prefix('/'));
+            let model = name
+                .strip_prefix(place.as_str())
+                .and_then(|rest| rest.strip_prefix('/'));
             if let Some(model) = model.filter(|model| !model.is_empty()) {
                 found.push(self.configured(place, config, Some(model))?);
             }
@@ -231,9 +228,9 @@ impl Models {
         let provider = name
             .split_once('/')
             .filter(|(_, model)| !model.is_empty())
-            .and_then(|(place, model)| Some((PROVIDERS.iter().find(|provider| provider.name == place)?, model)));
+            .and_then(|(place, model)| Some((providers().find(|provider| provider.name == place)?, model)));
         if let Some((provider, model)) = provider {
-            found.push(Found::At(Box::new(self.of_provider(provider, model))));
+            found.push(Found::At(Box::new(self.of_provider(&provider, model))));
         }
         Ok(found)
     }
@@ -242,15 +239,17 @@ impl Models {
         if config.api == OFFLINE {
             return Ok(Found::Offline);
         }
-        let provider = PROVIDERS.iter().find(|provider| provider.api == config.api).ok_or_else(|| Error::ApiNotSpoken {
-            name: name.to_owned(),
-            api: config.api.clone(),
-        })?;
+        let provider = providers()
+            .find(|provider| provider.api == config.api)
+            .ok_or_else(|| Error::ApiNotSpoken {
+                name: name.to_owned(),
+                api: config.api.clone(),
+            })?;
         let model = model.or(config.model.as_deref()).unwrap_or(name);
         let mut endpoint = match &config.base_url {
             // The provider's key is for the provider: an address of its own has a key of its own, or none.
             Some(base_url) => Endpoint::new(id(name, config.api.as_str(), model), model, base_url, Key::None),
-            None => self.of_provider(provider, model),
+            None => self.of_provider(&provider, model),
         };
         endpoint.id = id(name, &config.api, model);
         if let Some(variable) = &config.key_env {
@@ -262,11 +261,11 @@ impl Models {
     }
 
     fn of_provider(&self, provider: &Provider, model: &str) -> Endpoint {
-        let elsewhere = self.variable(provider.base_url_env);
-        // A server of one's own may do without a key.
-        let key = match self.key(provider.key_env) {
-            Key::Missing { .. } if elsewhere.is_some() => Key::None,
-            key => key,
+        let elsewhere = provider.base_url_env.and_then(|name| self.variable(name));
+        let key = match provider.key_env.map(|name| self.key(name)) {
+            // A server of one's own may do without a key.
+            Some(Key::Missing { .. }) if elsewhere.is_some() => Key::None,
+            key => key.unwrap_or(Key::None),
         };
         let base_url = elsewhere.unwrap_or_else(|| provider.base_url.to_owned());
         let mut endpoint = Endpoint::new(id(provider.name, provider.api, model), model, base_url, key);
@@ -297,12 +296,21 @@ fn id(place: &str, api: &str, model: &str) -> ModelId {
     }
 }
 
-fn entry(name: &str, api: &str, endpoint: Option<&Endpoint>, context: Option<u64>, default: &str) -> ModelEntry {
+fn entry(
+    name: &str,
+    api: &str,
+    endpoint: Option<&Endpoint>,
+    context: Option<u64>,
+    default: &str,
+) -> ModelEntry {
     ModelEntry {
         name: name.to_owned(),
         api: api.to_owned(),
         model: endpoint.map(|endpoint| endpoint.model.clone()),
-        base_url: endpoint.map(|endpoint| without_user(&endpoint.base_url)),
+        base_url: endpoint
+            .map(|endpoint| without_user(&endpoint.base_url))
+            .filter(|url| !url.is_empty()),
+        spoken: endpoint.is_some(),
         key: match endpoint.map(|endpoint| &endpoint.key) {
             None | Some(Key::None) => KeyState::NotNeeded,
             Some(Key::Set(_)) => KeyState::Set,

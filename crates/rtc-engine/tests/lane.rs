@@ -222,6 +222,10 @@ fn session(number: u128) -> SessionId {
     SessionId::new(Uuid::from_u128(number))
 }
 
+fn project() -> ProjectId {
+    ProjectId::new(Uuid::from_u128(3))
+}
+
 fn message(number: u128, client_id: &str, text: &str, mode: Mode) -> Send {
     Send {
         client_id: ClientId::new(client_id).unwrap(),
@@ -231,7 +235,7 @@ fn message(number: u128, client_id: &str, text: &str, mode: Mode) -> Send {
             client_id: ClientId::new(format!("session-{number}")).unwrap(),
             user: UserId::new(Uuid::from_u128(1)),
             device: DeviceId::new(Uuid::from_u128(2)),
-            project: None,
+            project: Some(project()),
             mode,
         },
     }
@@ -305,7 +309,7 @@ async fn an_approval_shows_what_would_change_and_its_rule_holds_for_all_sessions
         .tell(session(1), approve(ApprovalDecision::Never))
         .await
         .unwrap();
-    assert_eq!(bench.engine.rules(None).await.unwrap().len(), 1);
+    assert_eq!(bench.engine.rules(Some(project())).await.unwrap().len(), 1);
     assert_eq!(
         refusal(
             bench

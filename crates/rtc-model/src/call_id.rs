@@ -69,7 +69,11 @@ pub(crate) fn outgoing_name(name: &str) -> Cow<'_, str> {
     if !name.is_empty() && name.len() <= LONGEST && name.chars().all(fits) {
         return Cow::Borrowed(name);
     }
-    let name: String = name.chars().take(LONGEST).map(|c| if fits(c) { c } else { '_' }).collect();
+    let name: String = name
+        .chars()
+        .take(LONGEST)
+        .map(|c| if fits(c) { c } else { '_' })
+        .collect();
     Cow::Owned(if name.is_empty() { "unnamed".into() } else { name })
 }
 
@@ -90,7 +94,10 @@ mod tests {
             ..Request::default()
         };
         let mut ids = CallIds::of(&request, b"body");
-        let given: Vec<_> = ["a", "a", "", "call_0", "functions.read:0"].iter().map(|id| ids.give(id)).collect();
+        let given: Vec<_> = ["a", "a", "", "call_0", "functions.read:0"]
+            .iter()
+            .map(|id| ids.give(id))
+            .collect();
         assert_eq!(given[0], "a");
         assert_eq!(given[4], "functions.read:0");
         let distinct: HashSet<_> = given.iter().collect();

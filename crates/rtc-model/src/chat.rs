@@ -46,11 +46,17 @@ impl Model for ChatModel {
 
     async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
         let key = self.http.key()?;
-        let headers: Vec<_> = key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect();
+        let headers: Vec<_> = key
+            .map(|key| ("authorization", format!("Bearer {key}")))
+            .into_iter()
+            .collect();
         let body = request::body(&self.endpoint, &request);
         let open = || self.http.ask("/chat/completions", &headers, body.clone()).boxed();
         let decoder = || -> Box<dyn exchange::Decoder> {
-            Box::new(ChatDecoder::new(self.endpoint.clone(), CallIds::of(&request, &body)))
+            Box::new(ChatDecoder::new(
+                self.endpoint.clone(),
+                CallIds::of(&request, &body),
+            ))
         };
         exchange::ask(open, decoder, cancel).await
     }

@@ -48,7 +48,10 @@ pub(crate) async fn ask<'a>(
             Some(Ok(reply)) => return Ok(reply.stream(cancel)),
             Some(Err(failure)) => failure,
         };
-        let wait = failure.again.then(|| retry::wait(attempt, failure.wait, retry::random())).flatten();
+        let wait = failure
+            .again
+            .then(|| retry::wait(attempt, failure.wait, retry::random()))
+            .flatten();
         let Some(wait) = wait else {
             return Err(failure.error);
         };

@@ -45,7 +45,10 @@ impl From<Error> for Failure {
 
 /// A reply that broke off.
 pub(crate) fn broken(reason: impl Into<String>) -> Failure {
-    Error::Stream { reason: reason.into() }.into()
+    Error::Stream {
+        reason: reason.into(),
+    }
+    .into()
 }
 
 /// What a provider says of an error, in whichever form.
@@ -64,7 +67,8 @@ impl Said {
             Value::Array(list) => list.first()?,
             other => other,
         };
-        let is_error = |value: &Value| value.get("object").or(value.get("type")) == Some(&Value::from("error"));
+        let is_error =
+            |value: &Value| value.get("object").or(value.get("type")) == Some(&Value::from("error"));
         let error = match body.get("error") {
             None | Some(Value::Null | Value::Bool(false)) if is_error(body) => body,
             None | Some(Value::Null | Value::Bool(false)) => {
@@ -76,17 +80,24 @@ impl Said {
             Some(Value::String(text)) => {
                 return Some(Said {
                     message: text.clone(),
-                    words: body.get("code").and_then(Value::as_str).unwrap_or_default().to_lowercase(),
+                    words: body
+                        .get("code")
+                        .and_then(Value::as_str)
+                        .unwrap_or_default()
+                        .to_lowercase(),
                     number: None,
                 });
             }
             Some(error) => error,
         };
-        let words = ["type", "code", "status"].map(|name| error.get(name).and_then(Value::as_str).unwrap_or_default());
+        let words = ["type", "code", "status"]
+            .map(|name| error.get(name).and_then(Value::as_str).unwrap_or_default());
         let number = ["code", "status"].iter().find_map(|name| {
             let value = error.get(*name)?;
             let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
-            u16::try_from(number).ok().filter(|number| (400..600).contains(number))
+            u16::try_from(number)
+                .ok()
+                .filter(|number| (400..600).contains(number))
         });
         Some(Said {
             message: error.get("message").map(plain).unwrap_or_default(),
@@ -103,7 +114,9 @@ fn plain(value: &Value) -> String {
 /// The error that an event or a whole body with status 200 is, if it is one.
 pub(crate) fn in_reply(endpoint: &Endpoint, body: &Value) -> Option<Failure> {
     let body = body.get(0).unwrap_or(body);
-    let marked = body.get("error").is_some_and(|error| !error.is_null() && *error != Value::Bool(false))
+    let marked = body
+        .get("error")
+        .is_some_and(|error| !error.is_null() && *error != Value::Bool(false))
         || body.get("object").or(body.get("type")) == Some(&Value::from("error"));
     marked.then(|| {
         let said = Said::of(body).unwrap_or_default();
@@ -131,7 +144,11 @@ pub(crate) fn of_status(endpoint: &Endpoint, status: u16, body: &[u8], wait: Opt
 /// A page for people is not repeated.
 fn page_or_text(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    if text.trim_start().starts_with('<') { "a web page".to_owned() } else { text.into_owned() }
+    if text.trim_start().starts_with('<') {
+        "a web page".to_owned()
+    } else {
+        text.into_owned()
+    }
 }
 
 /// One line of what was said, short and without the key.
@@ -178,7 +195,9 @@ fn judge(endpoint: &Endpoint, status: Option<u16>, said: &Said) -> Error {
     let reason = || reason(endpoint, status, said);
     let says = |word: &str| said.words.contains(word);
     let message = said.message.to_lowercase();
-    let too_long = TOO_LONG.iter().any(|phrase| message.contains(phrase) || said.words.contains(phrase));
+    let too_long = TOO_LONG
+        .iter()
+        .any(|phrase| message.contains(phrase) || said.words.contains(phrase));
     if says("insufficient_quota") || says("billing") || status == Some(402) {
         return Error::Unauthorized { reason: reason() };
     }

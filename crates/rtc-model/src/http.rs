@@ -53,7 +53,9 @@ impl Http {
 
     /// The client that honours certificates and proxies.
     pub(crate) async fn client(&self) -> Result<&Client, Failure> {
-        self.client.get_or_try_init(|| client(self.endpoint.clone())).await
+        self.client
+            .get_or_try_init(|| client(self.endpoint.clone()))
+            .await
     }
 
     /// Sends a body of JSON to `path` below the base URL. What comes back are the events of a reply.
@@ -67,7 +69,10 @@ impl Http {
         let client = self.client().await?;
         let mut map = HeaderMap::new();
         map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        map.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        map.insert(
+            ACCEPT,
+            HeaderValue::from_static("text/event-stream, application/json"),
+        );
         for (name, value) in headers {
             let mut value = HeaderValue::from_str(value).map_err(|_| Error::Unauthorized {
                 reason: "it has characters that no key has".into(),
@@ -137,7 +142,11 @@ pub(crate) fn told(error: &reqwest::Error) -> String {
     }
     // Never with the address: a password may stand in it.
     if std::ptr::addr_eq(cause, error) {
-        if error.is_timeout() { "timed out".into() } else { "the connection failed".into() }
+        if error.is_timeout() {
+            "timed out".into()
+        } else {
+            "the connection failed".into()
+        }
     } else {
         cause.to_string()
     }
@@ -145,7 +154,11 @@ pub(crate) fn told(error: &reqwest::Error) -> String {
 
 fn address(base: &str, path: &str) -> Result<Url, Failure> {
     let base = base.trim_end_matches('/');
-    let text = if base.ends_with(path) { base.to_owned() } else { format!("{base}{path}") };
+    let text = if base.ends_with(path) {
+        base.to_owned()
+    } else {
+        format!("{base}{path}")
+    };
     match Url::parse(base).and(Url::parse(&text)) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
         _ => Err(Failure::final_(Error::InvalidRequest {
@@ -157,7 +170,11 @@ fn address(base: &str, path: &str) -> Result<Url, Failure> {
 async fn client(endpoint: Arc<Endpoint>) -> Result<Client, Failure> {
     tokio::task::spawn_blocking(move || build(&endpoint))
         .await
-        .map_err(|error| Failure::final_(Error::Unreachable { reason: error.to_string() }))?
+        .map_err(|error| {
+            Failure::final_(Error::Unreachable {
+                reason: error.to_string(),
+            })
+        })?
 }
 
 /// Reads certificates, so it may block.
@@ -166,7 +183,9 @@ fn build(endpoint: &Endpoint) -> Result<Client, Failure> {
     // Another one that is there already does as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
     // Without an address the provider's own is meant, which is far away and safe.
-    let url = (!endpoint.base_url.is_empty()).then(|| address(&endpoint.base_url, "")).transpose()?;
+    let url = (!endpoint.base_url.is_empty())
+        .then(|| address(&endpoint.base_url, ""))
+        .transpose()?;
     let mut builder = Client::builder()
         .user_agent(concat!("rtc-desktop/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(endpoint.timeouts.connect)
@@ -208,14 +227,21 @@ mod tests {
         let table = [
             ("https://host/v1", "https://host/v1/chat/completions"),
             ("https://host/v1/", "https://host/v1/chat/completions"),
-            ("https://host/v1/chat/completions", "https://host/v1/chat/completions"),
+            (
+                "https://host/v1/chat/completions",
+                "https://host/v1/chat/completions",
+            ),
         ];
         for (base, whole) in table {
             assert_eq!(address(base, "/chat/completions").unwrap().as_str(), whole);
         }
         for wrong in ["host/v1", "ftp://host", "", "http://"] {
             let error = address(wrong, "/x").unwrap_err();
-            assert_eq!((error.error.code(), error.again), ("model.invalid_request", false), "{wrong}");
+            assert_eq!(
+                (error.error.code(), error.again),
+                ("model.invalid_request", false),
+                "{wrong}"
+            );
         }
     }
 

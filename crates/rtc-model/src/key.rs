@@ -49,7 +49,11 @@ pub(crate) fn scrub(text: &str, key: &Key) -> String {
     };
     let word = |word: &str| {
         let bare = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-        if bare.starts_with("sk-") { "[key]".to_owned() } else { word.to_owned() }
+        if bare.starts_with("sk-") {
+            "[key]".to_owned()
+        } else {
+            word.to_owned()
+        }
     };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }

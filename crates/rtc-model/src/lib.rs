@@ -6,6 +6,7 @@
 mod arguments;
 mod call_id;
 mod chat;
+mod dialects;
 mod endpoint;
 mod error;
 mod exchange;
@@ -25,13 +26,12 @@ mod retry;
 mod sse;
 
 pub use chat::ChatModel;
+pub use dialects::{open, other_key_env, other_providers};
 pub use endpoint::{Endpoint, Timeouts};
 pub use error::Error;
 pub use key::{ApiKey, Key};
 pub use messages::MessagesModel;
 pub use model::{Model, ModelId, ModelStream};
 pub use offline::{OfflineModel, demo_request};
-#[cfg(feature = "genai")]
-pub use others::OtherModel;
 pub use reply::{Event, Reply, StopReason, Usage};
 pub use request::{AssistantBlock, Item, Request, ToolSpec};

@@ -7,8 +7,8 @@ use ::genai::ModelIden;
 use ::genai::adapter::AdapterKind;
 use ::genai::resolver::{AuthData, Endpoint as Address};
 use async_trait::async_trait;
-use futures::stream::{self, StreamExt};
 use futures::FutureExt;
+use futures::stream::{self, StreamExt};
 use reqwest::header::HeaderMap;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
@@ -26,7 +26,7 @@ mod request;
 use decode::OtherDecoder;
 
 /// A model of a provider for which there is no dialect of our own.
-pub struct OtherModel {
+pub(crate) struct OtherModel {
     endpoint: Arc<Endpoint>,
     adapter: AdapterKind,
     http: Http,
@@ -35,7 +35,7 @@ pub struct OtherModel {
 
 impl OtherModel {
     /// The model at an endpoint, if its api is known. The provider's own address is used where the base URL is empty.
-    pub fn new(endpoint: Endpoint) -> Option<OtherModel> {
+    pub(crate) fn new(endpoint: Endpoint) -> Option<OtherModel> {
         let adapter = adapter(&endpoint.id.api)?;
         let endpoint = Arc::new(endpoint);
         Some(OtherModel {
@@ -44,16 +44,6 @@ impl OtherModel {
             endpoint,
             client: OnceCell::new(),
         })
-    }
-
-    /// The names of all providers, which are their apis too.
-    pub fn providers() -> impl Iterator<Item = &'static str> {
-        AdapterKind::all().iter().filter(|kind| !is_ours(**kind)).map(|kind| kind.as_lower_str())
-    }
-
-    /// The environment variable in which a provider's key is looked for; `None` if it needs none.
-    pub fn key_env(provider: &str) -> Option<&'static str> {
-        adapter(provider)?.default_key_env_name()
     }
 
     async fn client(&self) -> Result<&Client, Failure> {
@@ -77,7 +67,11 @@ impl OtherModel {
                 .with_auth_resolver_fn(|_: ModelIden| Ok(Some(AuthData::from_single("none"))))
                 .with_service_target_resolver_fn(resolve)
                 .build()
-                .map_err(|error| Failure::final_(Error::InvalidRequest { reason: error.to_string() }))
+                .map_err(|error| {
+                    Failure::final_(Error::InvalidRequest {
+                        reason: error.to_string(),
+                    })
+                })
         };
         self.client.get_or_try_init(build).await
     }
@@ -86,7 +80,9 @@ impl OtherModel {
         let client = self.client().await?;
         let model = ModelIden::new(self.adapter, self.endpoint.model.clone());
         let options = request::options(&self.endpoint, &request);
-        let asked = client.exec_chat_stream(model, request::request(&request), Some(&options)).await;
+        let asked = client
+            .exec_chat_stream(model, request::request(&request), Some(&options))
+            .await;
         let endpoint = self.endpoint.clone();
         let events = asked.map_err(|error| told(&endpoint, error))?.stream;
         let timeouts = self.endpoint.timeouts;
@@ -105,7 +101,10 @@ impl OtherModel {
                         Some((Ok(text), Some((events, limit))))
                     }
                     Ok(Some(Err(error))) => Some((Err(told(&endpoint, error)), None)),
-                    Err(_) => Some((Err(broken(format!("no event for {} s", limit.as_secs_f64()))), None)),
+                    Err(_) => Some((
+                        Err(broken(format!("no event for {} s", limit.as_secs_f64()))),
+                        None,
+                    )),
                 }
             }
         });
@@ -124,9 +123,23 @@ impl Model for OtherModel {
         let seed = serde_json::to_vec(&request).unwrap_or_default();
         let request = Arc::new(request);
         let open = || self.open(request.clone()).boxed();
-        let decoder = || -> Box<dyn exchange::Decoder> { Box::new(OtherDecoder::new(CallIds::of(&request, &seed))) };
+        let decoder =
+            || -> Box<dyn exchange::Decoder> { Box::new(OtherDecoder::new(CallIds::of(&request, &seed))) };
         exchange::ask(open, decoder, cancel).await
     }
+}
+
+/// The names of all providers, which are their apis too.
+pub(crate) fn providers() -> impl Iterator<Item = &'static str> {
+    AdapterKind::all()
+        .iter()
+        .filter(|kind| !is_ours(**kind))
+        .map(|kind| kind.as_lower_str())
+}
+
+/// The environment variable in which a provider's key is looked for; `None` if it needs none.
+pub(crate) fn key_env(provider: &str) -> Option<&'static str> {
+    adapter(provider)?.default_key_env_name()
 }
 
 /// Those that have a dialect of our own go by other names.
@@ -147,18 +160,33 @@ fn told(endpoint: &Endpoint, error: ::genai::Error) -> Failure {
         failure::of_status(endpoint, status, body.as_bytes(), wait)
     };
     match error {
-        Theirs::HttpError { status, body, headers, .. } => answered(status.as_u16(), &body, &headers),
-        Theirs::WebModelCall { webc_error, .. } | Theirs::WebAdapterCall { webc_error, .. } => match webc_error {
-            Web::ResponseFailedStatus { status, body, headers } => answered(status.as_u16(), &body, &headers),
-            Web::Reqwest(error) => Error::Unreachable { reason: http::told(&error) }.into(),
-            _ => broken("it is not what this provider says"),
-        },
+        Theirs::HttpError {
+            status,
+            body,
+            headers,
+            ..
+        } => answered(status.as_u16(), &body, &headers),
+        Theirs::WebModelCall { webc_error, .. } | Theirs::WebAdapterCall { webc_error, .. } => {
+            match webc_error {
+                Web::ResponseFailedStatus {
+                    status,
+                    body,
+                    headers,
+                } => answered(status.as_u16(), &body, &headers),
+                Web::Reqwest(error) => Error::Unreachable {
+                    reason: http::told(&error),
+                }
+                .into(),
+                _ => broken("it is not what this provider says"),
+            }
+        }
         Theirs::WebStream { error, .. } => match error.downcast::<Theirs>() {
             Ok(inner) => told(endpoint, *inner),
             Err(error) => match error.downcast::<reqwest::Error>() {
-                Ok(error) if error.is_connect() || error.is_timeout() => {
-                    Error::Unreachable { reason: http::told(&error) }.into()
+                Ok(error) if error.is_connect() || error.is_timeout() => Error::Unreachable {
+                    reason: http::told(&error),
                 }
+                .into(),
                 Ok(error) => broken(http::told(&error)),
                 Err(_) => broken("the connection failed"),
             },
@@ -167,9 +195,9 @@ fn told(endpoint: &Endpoint, error: ::genai::Error) -> Failure {
             let marked = serde_json::json!({ "error": body });
             failure::in_reply(endpoint, &marked).unwrap_or_else(|| broken("the provider failed"))
         }
-        Theirs::StreamParse { .. } | Theirs::NoChatResponse { .. } | Theirs::InvalidJsonResponseElement { .. } => {
-            broken("an event is not what this provider says")
-        }
+        Theirs::StreamParse { .. }
+        | Theirs::NoChatResponse { .. }
+        | Theirs::InvalidJsonResponseElement { .. } => broken("an event is not what this provider says"),
         Theirs::ChatResponseGeneration { .. } => broken("it is not what this provider says"),
         other => Failure::final_(Error::InvalidRequest {
             reason: crate::key::scrub(&other.to_string(), &endpoint.key),

@@ -16,9 +16,21 @@ pub(crate) struct Outcome {
 
 /// Runs a body that arrives in these pieces. After `reset`, the connection breaks off.
 pub(crate) fn run(mut decoder: Box<dyn Decoder>, pieces: &[&[u8]], reset: bool) -> Outcome {
-    let broken = reset.then(|| Err(Error::Stream { reason: "reset".into() }.into()));
-    let pieces: Vec<_> = pieces.iter().map(|piece| Ok(piece.to_vec())).chain(broken).collect();
-    let all: Vec<_> = sse::events(stream::iter(pieces).boxed()).collect().now_or_never().expect("nothing waits");
+    let broken = reset.then(|| {
+        Err(Error::Stream {
+            reason: "reset".into(),
+        }
+        .into())
+    });
+    let pieces: Vec<_> = pieces
+        .iter()
+        .map(|piece| Ok(piece.to_vec()))
+        .chain(broken)
+        .collect();
+    let all: Vec<_> = sse::events(stream::iter(pieces).boxed())
+        .collect()
+        .now_or_never()
+        .expect("nothing waits");
     let (mut text, mut thinking) = (String::new(), String::new());
     let mut end = None;
     for data in all.into_iter().map(Some).chain([None]) {
@@ -48,7 +60,11 @@ pub(crate) fn run(mut decoder: Box<dyn Decoder>, pieces: &[&[u8]], reset: bool) 
             AssistantBlock::Thinking { text } => Some(text.as_str()),
             _ => None,
         });
-        assert_eq!(thinking, thoughts.collect::<String>(), "the deltas are the thought");
+        assert_eq!(
+            thinking,
+            thoughts.collect::<String>(),
+            "the deltas are the thought"
+        );
     }
     Outcome { text, thinking, end }
 }
@@ -59,7 +75,11 @@ pub(crate) fn outcome(decoder: impl Fn() -> Box<dyn Decoder>, body: &str) -> Out
     let whole = run(decoder(), &[bytes], false);
     for at in 0..=bytes.len() {
         let (head, tail) = bytes.split_at(at);
-        assert_eq!(run(decoder(), &[head, tail], false), whole, "cut at {at} of {body:?}");
+        assert_eq!(
+            run(decoder(), &[head, tail], false),
+            whole,
+            "cut at {at} of {body:?}"
+        );
     }
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
     assert_eq!(run(decoder(), &single, false), whole, "byte by byte: {body:?}");
@@ -67,7 +87,9 @@ pub(crate) fn outcome(decoder: impl Fn() -> Box<dyn Decoder>, body: &str) -> Out
     for at in 0..bytes.len() {
         let broken = run(decoder(), &[&bytes[..at]], true);
         match (&broken.end, &whole.end) {
-            (Ok(reply), Ok(all)) => assert_eq!((&reply.blocks, &reply.stop), (&all.blocks, &all.stop), "{body:?}"),
+            (Ok(reply), Ok(all)) => {
+                assert_eq!((&reply.blocks, &reply.stop), (&all.blocks, &all.stop), "{body:?}")
+            }
             (Ok(reply), Err(_)) => panic!("half of a failure is a reply: {reply:?}"),
             (Err(_), _) => {}
         }
@@ -85,18 +107,29 @@ pub(crate) fn told(outcome: &Outcome) -> String {
                 .map(|block| match block {
                     AssistantBlock::Thinking { text } => format!("  thinking {text:?}"),
                     AssistantBlock::Text { text } => format!("  text {text:?}"),
-                    AssistantBlock::ToolCall { id, name, arguments } => format!("  call {id} {name}({arguments})"),
+                    AssistantBlock::ToolCall { id, name, arguments } => {
+                        format!("  call {id} {name}({arguments})")
+                    }
                     AssistantBlock::Provider { value } => format!("  provider {value}"),
                 })
                 .collect();
             let usage = reply.usage;
-            let numbers = [usage.input, usage.output, usage.cached_read, usage.cached_write, usage.reasoning];
+            let numbers = [
+                usage.input,
+                usage.output,
+                usage.cached_read,
+                usage.cached_write,
+                usage.reasoning,
+            ];
             lines.push(format!("  {:?} {numbers:?}", reply.stop));
             lines.join("\n")
         }
         Err(failure) => {
             let again = if failure.again { ", may be asked again" } else { "" };
-            format!("  after {:?} {:?}: {}{again}", outcome.thinking, outcome.text, failure.error)
+            format!(
+                "  after {:?} {:?}: {}{again}",
+                outcome.thinking, outcome.text, failure.error
+            )
         }
     }
 }

@@ -31,7 +31,13 @@ pub(crate) fn random() -> u64 {
 /// What `Retry-After` (seconds or a date) or `retry-after-ms` asks for. A date is read against the `Date` of the same
 /// answer, so that a wrong clock here does not matter.
 pub(crate) fn asked(header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
-    let number = |name: &str| header(name)?.trim().parse::<f64>().ok().filter(|n| (0.0..1e9).contains(n));
+    let number = |name: &str| {
+        header(name)?
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|n| (0.0..1e9).contains(n))
+    };
     if let Some(milliseconds) = number("retry-after-ms") {
         return Some(Duration::from_secs_f64(milliseconds / 1_000.0));
     }
@@ -51,7 +57,12 @@ mod tests {
     use super::*;
 
     fn asked_by(headers: &[(&str, &str)]) -> Option<Duration> {
-        asked(|name| headers.iter().find(|header| header.0 == name).map(|header| header.1.to_owned()))
+        asked(|name| {
+            headers
+                .iter()
+                .find(|header| header.0 == name)
+                .map(|header| header.1.to_owned())
+        })
     }
 
     #[test]
@@ -62,7 +73,10 @@ mod tests {
             (&[("retry-after", "2")], Some(2_000)),
             (&[("retry-after", " 0.5 ")], Some(500)),
             (&[("retry-after-ms", "250"), ("retry-after", "9")], Some(250)),
-            (&[("retry-after", "Sun, 06 Nov 1994 08:49:57 GMT"), now], Some(20_000)),
+            (
+                &[("retry-after", "Sun, 06 Nov 1994 08:49:57 GMT"), now],
+                Some(20_000),
+            ),
             (&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT"), now], Some(0)),
             (&[("retry-after", "Sun, 06 Nov 1994 08:49:57 GMT")], None),
             (&[("retry-after", "soon"), now], None),
@@ -70,7 +84,11 @@ mod tests {
             (&[("retry-after", "1e300")], None),
         ];
         for (headers, milliseconds) in table {
-            assert_eq!(asked_by(headers), milliseconds.map(Duration::from_millis), "{headers:?}");
+            assert_eq!(
+                asked_by(headers),
+                milliseconds.map(Duration::from_millis),
+                "{headers:?}"
+            );
         }
     }
 

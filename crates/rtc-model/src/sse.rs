@@ -24,7 +24,9 @@ pub(crate) type Events = BoxStream<'static, Result<String, Failure>>;
 /// The events of a body. A body that is one JSON object, as of a server that does not stream, is one event; a page for
 /// people is an error. The last event need not be closed by an empty line.
 pub(crate) fn events(body: Pieces) -> Events {
-    stream::once(begin(body)).flat_map(|begun| begun.unwrap_or_else(|failure| stream::iter([Err(failure)]).boxed())).boxed()
+    stream::once(begin(body))
+        .flat_map(|begun| begun.unwrap_or_else(|failure| stream::iter([Err(failure)]).boxed()))
+        .boxed()
 }
 
 /// Decides by the first character what the body is.
@@ -37,14 +39,19 @@ async fn begin(mut body: Pieces) -> Result<Events, Failure> {
         }
         // A mark that has not arrived whole must not be taken for a character.
         let waits = BOM.starts_with(&head[start..]);
-        let first = head[start..].iter().find(|byte| !byte.is_ascii_whitespace() && !waits);
+        let first = head[start..]
+            .iter()
+            .find(|byte| !byte.is_ascii_whitespace() && !waits);
         match first {
             Some(b'<') => return Err(page()),
             Some(b'{' | b'[') => return whole(head.split_off(start), body).await,
             Some(_) => {
                 let rest = head.split_off(start);
                 let pieces = stream::iter([Ok(rest)]).chain(body).boxed();
-                return Ok(lines(pieces).eventsource().map(|event| event.map(|event| event.data).map_err(failure)).boxed());
+                return Ok(lines(pieces)
+                    .eventsource()
+                    .map(|event| event.map(|event| event.data).map_err(failure))
+                    .boxed());
             }
             None if head.len() > MOST_LINE => return Err(too_large()),
             None => match body.next().await {

@@ -14,7 +14,11 @@ pub(crate) fn run(app: &AppArgs, args: &ModelsArgs, console: &Console) -> Result
     match args.output {
         ListForm::Json => console.result(&serde_json::to_string(&list)?),
         ListForm::Text => {
-            let width = list.iter().map(|entry| entry.name.chars().count()).max().unwrap_or(0);
+            let width = list
+                .iter()
+                .map(|entry| entry.name.chars().count())
+                .max()
+                .unwrap_or(0);
             for entry in &list {
                 let mark = if entry.default { '*' } else { ' ' };
                 console.result(&format!("{mark} {:width$}  {}", entry.name, about(entry)));
@@ -36,8 +40,9 @@ fn about(entry: &ModelEntry) -> String {
         _ => entry.api.clone(),
     };
     match &entry.base_url {
+        _ if !entry.spoken => about.push_str(", which this version does not speak"),
         Some(base_url) => about.push_str(&format!(" at {base_url}")),
-        None => about.push_str(", which this version does not speak"),
+        None => {}
     }
     if let KeyState::Missing(variable) = &entry.key {
         about.push_str(&format!(" (no key: {variable} is not set)"));

@@ -106,11 +106,15 @@ impl Calls {
 
     /// The call that a fragment continues, if it does not begin one. What begins a call has a name.
     fn place(&self, fragment: &Fragment<'_>) -> Option<usize> {
-        let same_index = |call: &Call| fragment.index.is_none() || call.index.is_none() || call.index == fragment.index;
+        let same_index =
+            |call: &Call| fragment.index.is_none() || call.index.is_none() || call.index == fragment.index;
         let by_id = || {
-            let same_name = |call: &Call| fragment.name.is_empty() || call.name.is_empty() || call.name == fragment.name;
+            let same_name =
+                |call: &Call| fragment.name.is_empty() || call.name.is_empty() || call.name == fragment.name;
             let same = |call: &Call| call.id == fragment.id && same_index(call) && same_name(call);
-            self.list.iter().rposition(|call| !fragment.id.is_empty() && same(call))
+            self.list
+                .iter()
+                .rposition(|call| !fragment.id.is_empty() && same(call))
         };
         let by_index = || {
             let index = fragment.index?;
@@ -124,9 +128,14 @@ impl Calls {
         }
         if !fragment.id.is_empty() {
             // A known index with another id is another call, unless the id only comes late.
-            return by_index().filter(|at| self.list[*at].id.is_empty() && !self.begins_another(*at, fragment));
+            return by_index()
+                .filter(|at| self.list[*at].id.is_empty() && !self.begins_another(*at, fragment));
         }
-        let candidate = if fragment.index.is_some() { by_index() } else { self.list.len().checked_sub(1) };
+        let candidate = if fragment.index.is_some() {
+            by_index()
+        } else {
+            self.list.len().checked_sub(1)
+        };
         candidate.filter(|at| !self.begins_another(*at, fragment))
     }
 

@@ -74,9 +74,12 @@ impl ChatDecoder {
     fn delta(&mut self, delta: &Value) -> Vec<Event> {
         let mut pieces = Vec::new();
         // Both names carry the same thought where both are there.
-        let reasoning = ["reasoning_content", "reasoning"]
-            .iter()
-            .find_map(|name| delta.get(*name).and_then(Value::as_str).filter(|text| !text.is_empty()));
+        let reasoning = ["reasoning_content", "reasoning"].iter().find_map(|name| {
+            delta
+                .get(*name)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+        });
         pieces.extend(reasoning.map(|text| Piece::Thinking(text.to_owned())));
         match delta.get("content") {
             Some(Value::String(text)) => pieces.extend(self.think.push(text)),
@@ -84,7 +87,10 @@ impl ChatDecoder {
             _ => {}
         }
         // What a model says instead of an answer is an answer.
-        let refusal = delta.get("refusal").and_then(Value::as_str).filter(|text| !text.is_empty());
+        let refusal = delta
+            .get("refusal")
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty());
         pieces.extend(refusal.map(|text| Piece::Text(text.to_owned())));
         let events = pieces.into_iter().map(|piece| self.say(piece)).collect();
         let fragments = match delta.get("tool_calls") {
@@ -93,7 +99,11 @@ impl ChatDecoder {
             _ => &[],
         };
         for at in self.calls.take(fragments) {
-            if !self.parts.iter().any(|part| matches!(part, Part::Call(call) if *call == at)) {
+            if !self
+                .parts
+                .iter()
+                .any(|part| matches!(part, Part::Call(call) if *call == at))
+            {
                 self.parts.push(Part::Call(at));
             }
             self.last_call = Some(at);
@@ -104,7 +114,12 @@ impl ChatDecoder {
     /// The reply is complete.
     fn done(&mut self) -> Result<Vec<Event>, Failure> {
         self.over = true;
-        let mut events: Vec<Event> = self.think.end().map(|piece| self.say(piece)).into_iter().collect();
+        let mut events: Vec<Event> = self
+            .think
+            .end()
+            .map(|piece| self.say(piece))
+            .into_iter()
+            .collect();
         let called = !self.calls.is_empty();
         let stop = match self.finish.as_deref() {
             Some("length" | "max_tokens" | "model_length") => StopReason::MaxTokens,
@@ -123,7 +138,8 @@ impl ChatDecoder {
             && let Some(last) = self.last_call
         {
             // The cut call is the last block, wherever it began.
-            self.parts.retain(|part| !matches!(part, Part::Call(at) if *at == last));
+            self.parts
+                .retain(|part| !matches!(part, Part::Call(at) if *at == last));
             self.parts.push(Part::Call(last));
         }
         let reply = Reply {
@@ -136,14 +152,20 @@ impl ChatDecoder {
     }
 
     fn blocks(&mut self) -> Vec<AssistantBlock> {
-        let mut calls: Vec<_> = std::mem::take(&mut self.calls).into_list().into_iter().map(Some).collect();
+        let mut calls: Vec<_> = std::mem::take(&mut self.calls)
+            .into_list()
+            .into_iter()
+            .map(Some)
+            .collect();
         let mut blocks = Vec::new();
         for part in std::mem::take(&mut self.parts) {
             match part {
                 Part::Thinking(text) => blocks.push(AssistantBlock::Thinking { text }),
                 Part::Text(text) => blocks.push(AssistantBlock::Text { text }),
                 Part::Call(at) => {
-                    let Some(call) = calls.get_mut(at).and_then(Option::take) else { continue };
+                    let Some(call) = calls.get_mut(at).and_then(Option::take) else {
+                        continue;
+                    };
                     // Before its call, so that a cut call stays last.
                     blocks.extend(call.extra.map(|extra| AssistantBlock::Provider {
                         value: json!({ EXTRA_CONTENT: extra }),
@@ -181,12 +203,23 @@ impl Decoder for ChatDecoder {
         let choice = value.get("choices").and_then(|choices| choices.get(0));
         let Some(choice) = choice else {
             // The cost comes last, by itself.
-            return if counted.is_some() && self.is_complete() { self.done() } else { Ok(Vec::new()) };
+            return if counted.is_some() && self.is_complete() {
+                self.done()
+            } else {
+                Ok(Vec::new())
+            };
         };
         self.begun = true;
-        let delta = choice.get("delta").filter(|delta| delta.is_object()).or(choice.get("message"));
+        let delta = choice
+            .get("delta")
+            .filter(|delta| delta.is_object())
+            .or(choice.get("message"));
         let events = delta.map(|delta| self.delta(delta)).unwrap_or_default();
-        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str).filter(|reason| !reason.is_empty()) {
+        if let Some(reason) = choice
+            .get("finish_reason")
+            .and_then(Value::as_str)
+            .filter(|reason| !reason.is_empty())
+        {
             self.finish = Some(reason.to_owned());
         }
         Ok(events)
@@ -203,13 +236,23 @@ impl Decoder for ChatDecoder {
         if self.is_complete() {
             return self.done();
         }
-        Err(broken(if self.begun { "it ended in the middle" } else { "it is empty" }))
+        Err(broken(if self.begun {
+            "it ended in the middle"
+        } else {
+            "it is empty"
+        }))
     }
 }
 
 /// A part of an answer that is a list of parts.
 fn part_of_list(part: &Value) -> Option<Piece> {
-    let text = |value: &Value| value.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &Value| {
+        value
+            .get("text")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let piece = match part.get("type").and_then(Value::as_str) {
         Some("thinking") => Piece::Thinking(match part.get("thinking") {
             Some(Value::String(text)) => text.clone(),
@@ -223,9 +266,15 @@ fn part_of_list(part: &Value) -> Option<Piece> {
 }
 
 fn usage(value: &Value) -> Option<Usage> {
-    let number = |path: &str| value.pointer(path).and_then(Value::as_f64).map(|number| number.max(0.0) as u64);
+    let number = |path: &str| {
+        value
+            .pointer(path)
+            .and_then(Value::as_f64)
+            .map(|number| number.max(0.0) as u64)
+    };
     let prompt = number("/prompt_tokens")?;
-    let cached = number("/prompt_tokens_details/cached_tokens").or_else(|| number("/prompt_cache_hit_tokens"));
+    let cached =
+        number("/prompt_tokens_details/cached_tokens").or_else(|| number("/prompt_cache_hit_tokens"));
     let cached_read = cached.unwrap_or(0).min(prompt);
     Some(Usage {
         input: prompt - cached_read,

@@ -23,7 +23,11 @@ pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Vec<u8> {
         body.insert("tools".into(), tools.into());
     }
     if let Some(limit) = request.max_output_tokens.or(endpoint.max_output) {
-        let name = if endpoint.base_url.contains(OPENAI) { "max_completion_tokens" } else { "max_tokens" };
+        let name = if endpoint.base_url.contains(OPENAI) {
+            "max_completion_tokens"
+        } else {
+            "max_tokens"
+        };
         body.insert(name.into(), limit.into());
     }
     body.insert("stream".into(), true.into());
@@ -77,7 +81,11 @@ fn assistant(blocks: &[AssistantBlock], echo_reasoning: bool) -> Option<Value> {
     if text.is_empty() && calls.is_empty() && !echo_reasoning {
         return None;
     }
-    let content = if text.is_empty() && !calls.is_empty() { Value::Null } else { text.into() };
+    let content = if text.is_empty() && !calls.is_empty() {
+        Value::Null
+    } else {
+        text.into()
+    };
     let mut message = json!({"role": "assistant", "content": content});
     if echo_reasoning {
         message["reasoning_content"] = reasoning.into();

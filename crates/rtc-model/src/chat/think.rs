@@ -74,7 +74,11 @@ impl Think {
                     return false;
                 }
                 self.held = begun.to_owned();
-                self.at = if self.at == At::ThoughtStart { At::Thought } else { At::Text };
+                self.at = if self.at == At::ThoughtStart {
+                    At::Thought
+                } else {
+                    At::Text
+                };
                 true
             }
             At::Thought => {
@@ -84,7 +88,9 @@ impl Think {
                         (thought.to_owned(), rest.to_owned())
                     }
                     None => {
-                        let tail = (0..CLOSE.len()).rev().find(|length| self.held.ends_with(&CLOSE[..*length]));
+                        let tail = (0..CLOSE.len())
+                            .rev()
+                            .find(|length| self.held.ends_with(&CLOSE[..*length]));
                         let (thought, rest) = self.held.split_at(self.held.len() - tail.unwrap_or(0));
                         (thought.to_owned(), rest.to_owned())
                     }
@@ -128,7 +134,11 @@ mod tests {
     fn thoughts_are_told_from_text_wherever_the_pieces_are_cut() {
         let table = [
             ("<think>Hm.</think>\n\nYes.", "Hm.", "Yes."),
-            ("\n<think>\nHm <b> </thin>\n</think>Yes.", "Hm <b> </thin>\n", "Yes."),
+            (
+                "\n<think>\nHm <b> </thin>\n</think>Yes.",
+                "Hm <b> </thin>\n",
+                "Yes.",
+            ),
             ("<think>\n\n</think>\n\nYes.", "", "Yes."),
             ("<think>for ever é", "for ever é", ""),
             ("<think>cut </thi", "cut </thi", ""),

@@ -47,7 +47,10 @@ impl Decoder for Words {
 /// What one attempt gives: a failure at once, or words; then silence if it `stalls`.
 enum Attempt {
     Fails(Failure),
-    Gives { words: &'static [&'static str], stalls: bool },
+    Gives {
+        words: &'static [&'static str],
+        stalls: bool,
+    },
 }
 
 fn gives(words: &'static [&'static str]) -> Attempt {
@@ -66,7 +69,11 @@ async fn go(attempts: Vec<Attempt>, cancel_after: Option<Duration>) -> Went {
     let made = AtomicUsize::new(0);
     let open = || {
         made.fetch_add(1, Ordering::Relaxed);
-        let attempt = attempts.lock().unwrap().pop_front().expect("as many attempts as there should be");
+        let attempt = attempts
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("as many attempts as there should be");
         async move {
             let (words, stalls) = match attempt {
                 Attempt::Fails(failure) => return Err(failure),
@@ -74,7 +81,11 @@ async fn go(attempts: Vec<Attempt>, cancel_after: Option<Duration>) -> Went {
             };
             let body: Vec<_> = words.iter().map(|word| Ok((*word).to_owned())).collect();
             let body = stream::iter(body);
-            Ok(if stalls { body.chain(stream::pending()).boxed() } else { body.boxed() })
+            Ok(if stalls {
+                body.chain(stream::pending()).boxed()
+            } else {
+                body.boxed()
+            })
         }
         .boxed()
     };
@@ -121,15 +132,45 @@ async fn a_request_is_sent_again_only_while_nothing_was_delivered() {
     let refused = || Attempt::Fails(Failure::from(Error::Refused { reason: "no".into() }));
     let table = [
         ("at once", vec![gives(&["a", "b", "!"])], "a b [ab]", 1),
-        ("in the end", vec![overloaded(), overloaded(), overloaded(), gives(&["a", "!"])], "a [a]", 4),
-        ("never", vec![overloaded(), overloaded(), overloaded(), overloaded()], "model.overloaded", 4),
-        ("after what was asked for", vec![waits(3), gives(&["a", "!"])], "a [a]", 2),
+        (
+            "in the end",
+            vec![overloaded(), overloaded(), overloaded(), gives(&["a", "!"])],
+            "a [a]",
+            4,
+        ),
+        (
+            "never",
+            vec![overloaded(), overloaded(), overloaded(), overloaded()],
+            "model.overloaded",
+            4,
+        ),
+        (
+            "after what was asked for",
+            vec![waits(3), gives(&["a", "!"])],
+            "a [a]",
+            2,
+        ),
         ("not for ever", vec![waits(3_600)], "model.rate_limited", 1),
         ("not what stays wrong", vec![refused()], "model.refused", 1),
-        ("broken before anything", vec![gives(&["-", "?"]), gives(&["a", "!"])], "a [a]", 2),
-        ("broken after something", vec![gives(&["a", "?"])], "a model.stream", 1),
+        (
+            "broken before anything",
+            vec![gives(&["-", "?"]), gives(&["a", "!"])],
+            "a [a]",
+            2,
+        ),
+        (
+            "broken after something",
+            vec![gives(&["a", "?"])],
+            "a model.stream",
+            1,
+        ),
         ("complete, nothing said", vec![gives(&["!"])], "[]", 1),
-        ("nothing after the end", vec![gives(&["a", "!", "b", "?"])], "a [a]", 1),
+        (
+            "nothing after the end",
+            vec![gives(&["a", "!", "b", "?"])],
+            "a [a]",
+            1,
+        ),
     ];
     for (name, attempts, told, made) in table {
         let went = go(attempts, None).await;
@@ -166,6 +207,10 @@ async fn every_wait_ends_when_it_is_cancelled() {
     ];
     for (name, attempts, told) in table {
         let went = go(attempts, moment).await;
-        assert_eq!((went.told.as_str(), went.time), (told, Duration::from_millis(7)), "{name}");
+        assert_eq!(
+            (went.told.as_str(), went.time),
+            (told, Duration::from_millis(7)),
+            "{name}"
+        );
     }
 }

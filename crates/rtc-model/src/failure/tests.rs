@@ -8,7 +8,12 @@ fn endpoint() -> Endpoint {
         api: "openai-chat".into(),
         model: "small/gpt-x".into(),
     };
-    Endpoint::new(id, "gpt-x", "http://127.0.0.1:1/v1", Key::Set(ApiKey::new("hidden-words")))
+    Endpoint::new(
+        id,
+        "gpt-x",
+        "http://127.0.0.1:1/v1",
+        Key::Set(ApiKey::new("hidden-words")),
+    )
 }
 
 fn told(status: u16, body: &str) -> String {
@@ -21,23 +26,50 @@ fn told(status: u16, body: &str) -> String {
 #[test]
 fn each_answer_of_a_provider_has_its_error() {
     let table = [
-        (400, r#"{"error":{"message":"Invalid schema","type":"invalid_request_error"}}"#),
-        (400, r#"{"error":{"message":"too big","code":"context_length_exceeded"}}"#),
-        (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#),
-        (500, r#"{"error":{"message":"the request exceeds the available context size"}}"#),
+        (
+            400,
+            r#"{"error":{"message":"Invalid schema","type":"invalid_request_error"}}"#,
+        ),
+        (
+            400,
+            r#"{"error":{"message":"too big","code":"context_length_exceeded"}}"#,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 > 8"}}"#,
+        ),
+        (
+            500,
+            r#"{"error":{"message":"the request exceeds the available context size"}}"#,
+        ),
         (413, "{}"),
-        (401, r#"{"error":{"message":"Incorrect API key provided: sk-ab***yz. hidden-words"}}"#),
+        (
+            401,
+            r#"{"error":{"message":"Incorrect API key provided: sk-ab***yz. hidden-words"}}"#,
+        ),
         (402, r#"{"error":{"message":"Insufficient Balance"}}"#),
         (403, "<html>forbidden</html>"),
-        (404, r#"{"error":{"message":"The model does not exist","code":"model_not_found"}}"#),
+        (
+            404,
+            r#"{"error":{"message":"The model does not exist","code":"model_not_found"}}"#,
+        ),
         (404, ""),
         (422, r#"{"detail":[{"loc":["body"],"msg":"extra fields"}]}"#),
-        (429, r#"{"error":{"message":"slow down","code":"rate_limit_exceeded"}}"#),
-        (429, r#"{"error":{"message":"check your plan","code":"insufficient_quota"}}"#),
+        (
+            429,
+            r#"{"error":{"message":"slow down","code":"rate_limit_exceeded"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"check your plan","code":"insufficient_quota"}}"#,
+        ),
         (500, r#"{"error":"it\n\tbroke"}"#),
         (502, "<html>bad gateway</html>"),
         (503, ""),
-        (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#),
+        (
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+        ),
         (307, ""),
         (418, "short and stout"),
         (204, ""),
@@ -84,10 +116,20 @@ fn a_wait_that_is_asked_for_is_kept() {
 
 #[test]
 fn only_what_is_marked_is_an_error_of_a_reply() {
-    for fine in [json!({}), json!({"error": null}), json!({"choices": []}), json!({"type": "ping"})] {
+    for fine in [
+        json!({}),
+        json!({"error": null}),
+        json!({"choices": []}),
+        json!({"type": "ping"}),
+    ] {
         assert_eq!(in_reply(&endpoint(), &fine), None, "{fine}");
     }
-    for wrong in [json!({"error": {}}), json!({"error": "x"}), json!({"type": "error"}), json!({"object": "error"})] {
+    for wrong in [
+        json!({"error": {}}),
+        json!({"error": "x"}),
+        json!({"type": "error"}),
+        json!({"object": "error"}),
+    ] {
         assert!(in_reply(&endpoint(), &wrong).is_some(), "{wrong}");
     }
 }

@@ -77,9 +77,17 @@ impl MessagesDecoder {
     }
 
     fn start(&mut self, event: &Value) -> Option<Event> {
-        let mut value = event.get("content_block").and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut value = event
+            .get("content_block")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
         let index = event.get("index").and_then(Value::as_u64);
-        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = value
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         // A block may begin with something of what it says.
         let told = match kind.as_str() {
             "text" => said("text", value.get("text")),
@@ -150,7 +158,10 @@ impl MessagesDecoder {
             Some(other) => StopReason::Other(other.to_owned()),
         };
         let echo = self.endpoint.echo_reasoning;
-        let blocks = blocks.into_iter().flat_map(|block| finished(block, &mut self.ids, echo)).collect();
+        let blocks = blocks
+            .into_iter()
+            .flat_map(|block| finished(block, &mut self.ids, echo))
+            .collect();
         let usage = self.usage;
         Ok(vec![Event::Done(Reply { blocks, stop, usage })])
     }
@@ -171,7 +182,11 @@ fn finished(block: Block, ids: &mut CallIds, echo: bool) -> Vec<AssistantBlock> 
     match block.kind() {
         "text" => {
             let text = block.text("text").to_owned();
-            if text.is_empty() { Vec::new() } else { vec![AssistantBlock::Text { text }] }
+            if text.is_empty() {
+                Vec::new()
+            } else {
+                vec![AssistantBlock::Text { text }]
+            }
         }
         "tool_use" => vec![AssistantBlock::ToolCall {
             id: ids.give(block.text("id")),
@@ -245,7 +260,11 @@ impl Decoder for MessagesDecoder {
         if self.is_complete() {
             return self.done();
         }
-        Err(broken(if self.begun { "it ended in the middle" } else { "it is empty" }))
+        Err(broken(if self.begun {
+            "it ended in the middle"
+        } else {
+            "it is empty"
+        }))
     }
 }
 

@@ -13,7 +13,10 @@ const FOR_THE_ANSWER: u32 = 1024;
 
 /// The bytes of a request: the same for the same request.
 pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Vec<u8> {
-    let mut limit = request.max_output_tokens.or(endpoint.max_output).unwrap_or_else(|| max_output(&endpoint.model));
+    let mut limit = request
+        .max_output_tokens
+        .or(endpoint.max_output)
+        .unwrap_or_else(|| max_output(&endpoint.model));
     if let Some(budget) = endpoint.thinking_budget {
         limit = limit.max(budget.saturating_add(FOR_THE_ANSWER));
     }
@@ -31,7 +34,10 @@ pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Vec<u8> {
     }
     body.insert("messages".into(), messages(&request.items).into());
     if let Some(budget) = endpoint.thinking_budget {
-        body.insert("thinking".into(), json!({"type": "enabled", "budget_tokens": budget}));
+        body.insert(
+            "thinking".into(),
+            json!({"type": "enabled", "budget_tokens": budget}),
+        );
     }
     body.insert("stream".into(), true.into());
     body.extend(endpoint.extra.clone());
@@ -66,7 +72,12 @@ fn messages(items: &[Item]) -> Vec<Value> {
         let (role, blocks) = match item {
             Item::User { text } => ("user", text_block(text).into_iter().collect()),
             Item::Assistant { blocks } => ("assistant", blocks.iter().filter_map(assistant).collect()),
-            Item::ToolResult { call_id, text, is_error, .. } => ("user", vec![result(call_id, text, *is_error)]),
+            Item::ToolResult {
+                call_id,
+                text,
+                is_error,
+                ..
+            } => ("user", vec![result(call_id, text, *is_error)]),
         };
         let blocks: Vec<Value> = blocks;
         if blocks.is_empty() {
@@ -82,7 +93,10 @@ fn messages(items: &[Item]) -> Vec<Value> {
     {
         cache_up_to(last);
     }
-    messages.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect()
+    messages
+        .into_iter()
+        .map(|(role, content)| json!({"role": role, "content": content}))
+        .collect()
 }
 
 /// Text of nothing but white space is refused.

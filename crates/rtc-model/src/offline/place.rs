@@ -304,6 +304,18 @@ pub(super) fn is_file_name(word: &str) -> bool {
     })
 }
 
+/// Whether a word is the name of a file of one of the [`KINDS`].
+pub(super) fn is_of_a_kind(word: &str) -> bool {
+    let ending = word.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let has_it = |glob: &str| {
+        glob[2..]
+            .trim_matches(['{', '}'])
+            .split(',')
+            .any(|one| one == ending)
+    };
+    KINDS.iter().any(|(_, glob)| has_it(glob))
+}
+
 /// The virtual path of a file or folder that the user named.
 pub(super) fn virtual_path(name: &str) -> String {
     let name = name.trim().trim_start_matches("./").trim_matches('/');
@@ -430,6 +442,19 @@ mod tests {
         ];
         for (words, expected) in table {
             assert_eq!(parse(words), expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn kinds_of_files_are_known_by_their_endings() {
+        for (word, expected) in [
+            ("a.ts", true),
+            ("b.c.yml", true),
+            ("os.path", false),
+            ("md", false),
+            ("a.", false),
+        ] {
+            assert_eq!(is_of_a_kind(word), expected, "{word}");
         }
     }
 

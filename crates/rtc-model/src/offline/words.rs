@@ -268,7 +268,7 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:search|grep|look|scan|hunt)(?: through)?(?: for)?(?: all| every)?(?: the)?(?: occurrences?| instances?| uses?| mentions?)?(?: of)?(?: the)?(?: words?| text| string)?(?: (?P<regex>regex|regexp|pattern|regular expression))? {text}(?: (?:in|under|inside|within|across|through) {place}| (?P<everywhere>everywhere))?",
             r"(?:search|grep|scan|look) (?:in |through |inside )?{place} for(?: the)?(?: words?| text| string)?(?: (?P<regex>regex|regexp|pattern|regular expression))? {text}",
             r"(?:in|under|across) {place},? (?:search|look|grep)(?: for)? {text}",
-            r"(?:find|locate)(?: all| every| me)*(?: of)?(?: the)?(?: (?:occurrences?|instances?|uses?|mentions?|places?) (?:of|with|where))?(?: the)?(?: words?| text| string)?(?: (?P<regex>regex|regexp|pattern|regular expression))? {text} (?:(?:in|under|inside|within|across) {place}|(?P<everywhere>everywhere))",
+            r"(?:find|locate)(?: all| every| me)*(?: of)?(?: the)?(?: (?:occurrences?|instances?|uses?|mentions?|places?) (?:of|with|where))?(?: the)?(?: words?| text| string| function| method| class| variable)?(?: (?P<regex>regex|regexp|pattern|regular expression))? {text} (?:(?:in|under|inside|within|across) {place}|(?P<everywhere>everywhere))",
             r"(?:find|locate)(?: all| every| me)*(?: of)?(?: the)?(?: (?:occurrences?|instances?|uses?|mentions?) of)(?: the)?(?: words?| text| string)? {text}",
             r"(?:find|locate)(?: all)?(?: the)? (?:word|text|string|(?P<regex>regex|regexp|pattern|regular expression)) {text}",
             r"grep(?: -[rRnE]+)*(?: for)? {text} {place}",

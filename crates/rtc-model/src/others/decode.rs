@@ -114,7 +114,11 @@ impl Decoder for OtherDecoder {
     }
 
     fn end(&mut self) -> Result<Vec<Event>, Failure> {
-        if self.over { Ok(Vec::new()) } else { Err(broken("it ended in the middle")) }
+        if self.over {
+            Ok(Vec::new())
+        } else {
+            Err(broken("it ended in the middle"))
+        }
     }
 }
 
@@ -127,7 +131,12 @@ fn usage(theirs: TheirUsage) -> Usage {
         output: number(theirs.completion_tokens),
         cached_read,
         cached_write,
-        reasoning: number(theirs.completion_tokens_details.unwrap_or_default().reasoning_tokens),
+        reasoning: number(
+            theirs
+                .completion_tokens_details
+                .unwrap_or_default()
+                .reasoning_tokens,
+        ),
     }
 }
 

@@ -49,7 +49,13 @@ fn messages(items: &[Item]) -> Vec<ChatMessage> {
     let mut messages = Vec::new();
     let mut results: Vec<ToolResponse> = Vec::new();
     for item in items {
-        if let Item::ToolResult { call_id, tool_name, text, .. } = item {
+        if let Item::ToolResult {
+            call_id,
+            tool_name,
+            text,
+            ..
+        } = item
+        {
             let name = outgoing_name(tool_name).into_owned();
             results.push(ToolResponse::new(call_id.clone(), text.clone()).with_fn_name(name));
             continue;

@@ -5,7 +5,10 @@ use super::*;
 
 fn data(pieces: &[&[u8]]) -> Result<Vec<String>, Failure> {
     let pieces: Vec<_> = pieces.iter().map(|piece| Ok(piece.to_vec())).collect();
-    let all: Vec<_> = events(stream::iter(pieces).boxed()).collect().now_or_never().expect("nothing waits");
+    let all: Vec<_> = events(stream::iter(pieces).boxed())
+        .collect()
+        .now_or_never()
+        .expect("nothing waits");
     all.into_iter().collect()
 }
 
@@ -26,7 +29,11 @@ fn events_are_what_they_are_however_they_are_framed() {
     for (body, expected) in table {
         for at in 0..=body.len() {
             let (head, tail) = body.split_at(at);
-            assert_eq!(data(&[head, b"", tail]).unwrap(), *expected, "{body:?} cut at {at}");
+            assert_eq!(
+                data(&[head, b"", tail]).unwrap(),
+                *expected,
+                "{body:?} cut at {at}"
+            );
         }
     }
 }
@@ -34,7 +41,10 @@ fn events_are_what_they_are_however_they_are_framed() {
 #[test]
 fn a_page_is_no_reply() {
     let failure = data(&[b" \n<", b"html>"]).unwrap_err();
-    assert_eq!((failure.error.code(), failure.again), ("model.unreachable", false));
+    assert_eq!(
+        (failure.error.code(), failure.again),
+        ("model.unreachable", false)
+    );
 }
 
 #[test]
@@ -45,7 +55,9 @@ fn a_line_and_a_body_have_bounds() {
     let too_long = data(&[b"data: ", &line, &line, b"\n\n"]).unwrap_err();
     assert_eq!((too_long.error.code(), too_long.again), ("model.stream", false));
     assert!(data(&[b"{", &line, &line]).is_err());
-    let many: Vec<&[u8]> = std::iter::repeat_n([b":".as_slice(), &line, b"\n"], 20).flatten().collect();
+    let many: Vec<&[u8]> = std::iter::repeat_n([b":".as_slice(), &line, b"\n"], 20)
+        .flatten()
+        .collect();
     assert!(data(&many).is_err(), "comments count as well");
 }
 

@@ -69,6 +69,7 @@ pub(super) fn prepare(
     let path = folder.join("db");
     if header.is_none() {
         reserve.make_room_for_creation()?;
+        remove_half_settings(&path)?;
     }
     let database = open_database(&path, options)?;
     let tree = database.tree();
@@ -213,6 +214,22 @@ fn remove_half_snapshots(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Removes settings of a database that was never made: sled writes them first, in two parts, and takes one part for
+/// a corrupt database.
+fn remove_half_settings(path: &Path) -> Result<(), Error> {
+    let (database, settings) = (path.join("db"), path.join("conf"));
+    let found = database.try_exists();
+    if found.map_err(|error| Error::file("look for the file", &database, error))? {
+        return Ok(());
+    }
+    match fs::remove_file(&settings) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::file("remove the file", &settings, error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// sled has no error of its own for it.
 fn is_lock_failure(error: &io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
@@ -245,8 +262,11 @@ fn create(folder: &Path, path: &Path, tree: &sled::Tree, device: &File) -> Resul
     tree.insert(layout::SCHEMA_KEY, row)
         .and_then(|_| tree.flush())
         .map_err(|error| database_failure("create the database", path, error))?;
-    let synced = device
-        .sync_all()
+    // sled does not sync its settings, and cannot be opened with damaged ones.
+    let settings = File::options().write(true).open(path.join("conf"));
+    let synced = settings
+        .and_then(|settings| settings.sync_all())
+        .and_then(|()| device.sync_all())
         .and_then(|()| files::sync_folder(path))
         .and_then(|()| files::sync_folder(folder))
         .and_then(|()| match folder.parent() {

@@ -222,6 +222,22 @@ async fn an_opening_that_was_cut_short_harms_nothing() {
     assert!(!half.exists());
 }
 
+#[tokio::test]
+async fn a_creation_that_was_cut_short_is_begun_again() {
+    let whole = tempdir().unwrap();
+    drop(open(whole.path()));
+    let settings = fs::read(whole.path().join("db/conf")).unwrap();
+    // sled writes its settings before it makes the file of the database.
+    for length in [0, 1, 9, settings.len() - 4, settings.len()] {
+        let folder = tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("db/blobs")).unwrap();
+        fs::write(folder.path().join("db/conf"), &settings[..length]).unwrap();
+        let store = open(folder.path());
+        put(&store, "a", "1").await;
+        assert!(store.get(&Key::from("a")).await.unwrap().is_some(), "{length}");
+    }
+}
+
 #[test]
 fn errors_tell_what_to_do() {
     let busy = Error::Busy {

@@ -4,7 +4,12 @@ use crate::{Key, ModelId, Request};
 
 fn decoder(endpoint: Endpoint) -> impl Fn() -> Box<dyn Decoder> {
     let endpoint = Arc::new(endpoint);
-    move || Box::new(ChatDecoder::new(endpoint.clone(), CallIds::of(&Request::default(), b"")))
+    move || {
+        Box::new(ChatDecoder::new(
+            endpoint.clone(),
+            CallIds::of(&Request::default(), b""),
+        ))
+    }
 }
 
 fn endpoint() -> Endpoint {
@@ -17,12 +22,17 @@ fn endpoint() -> Endpoint {
 
 /// The same stream in events that end by `line_end`.
 fn stream(events: &[&str], line_end: &str) -> String {
-    events.iter().map(|event| format!("data: {event}{line_end}{line_end}")).collect()
+    events
+        .iter()
+        .map(|event| format!("data: {event}{line_end}{line_end}"))
+        .collect()
 }
 
 fn check(cases: &[(&str, String)]) -> String {
     let decoder = decoder(endpoint());
-    let told = cases.iter().map(|(name, body)| format!("{name}\n{}", told(&outcome(&decoder, body))));
+    let told = cases
+        .iter()
+        .map(|(name, body)| format!("{name}\n{}", told(&outcome(&decoder, body))));
     told.collect::<Vec<_>>().join("\n")
 }
 
@@ -39,20 +49,33 @@ const DONE: &str = "[DONE]";
 
 /// The deltas, then a reason and `[DONE]`.
 fn reply(deltas: &[&str], reason: &str) -> String {
-    let events: Vec<String> = deltas.iter().map(|delta| chunk(delta)).chain([finish(reason)]).collect();
+    let events: Vec<String> = deltas
+        .iter()
+        .map(|delta| chunk(delta))
+        .chain([finish(reason)])
+        .collect();
     let mut events: Vec<&str> = events.iter().map(String::as_str).collect();
     events.push(DONE);
     stream(&events, "\n")
 }
 
 fn calls(fragments: &[&str]) -> String {
-    let deltas: Vec<String> = fragments.iter().map(|list| format!(r#"{{"tool_calls":[{list}]}}"#)).collect();
-    reply(&deltas.iter().map(String::as_str).collect::<Vec<_>>(), r#""tool_calls""#)
+    let deltas: Vec<String> = fragments
+        .iter()
+        .map(|list| format!(r#"{{"tool_calls":[{list}]}}"#))
+        .collect();
+    reply(
+        &deltas.iter().map(String::as_str).collect::<Vec<_>>(),
+        r#""tool_calls""#,
+    )
 }
 
 #[test]
 fn a_text_arrives_however_the_server_frames_it() {
-    let (one, two) = (chunk(r#"{"role":"assistant","content":"Hé"}"#), chunk(r#"{"content":"llo 🙂\n"}"#));
+    let (one, two) = (
+        chunk(r#"{"role":"assistant","content":"Hé"}"#),
+        chunk(r#"{"content":"llo 🙂\n"}"#),
+    );
     let stop = finish(r#""stop""#);
     let events = [one.as_str(), &two, &stop, USAGE, DONE];
     insta::assert_snapshot!(check(&[
@@ -376,7 +399,7 @@ fn what_is_no_reply_is_told() {
     an error of its own kind
       after "" "": the conversation is longer than this model can read; compact it, or begin a new session
     an error in a list
-      after "" "": the model's reply broke off (it is empty); ask again, may be asked again
+      after "" "": the model did not accept the key (status 403: no); check the key of this model in the configuration
     a web page
       after "" "": the model cannot be reached (a web page answered where the model should); check the network and the base URL, then try again
     filtered
@@ -392,7 +415,13 @@ fn what_is_no_reply_is_told() {
 fn an_error_names_no_key() {
     let mut endpoint = endpoint();
     endpoint.key = Key::Set(crate::ApiKey::new("hidden-words"));
-    let body = stream(&[r#"{"error":{"message":"bad key hidden-words","type":"authentication_error"}}"#], "\n");
+    let body = stream(
+        &[r#"{"error":{"message":"bad key hidden-words","type":"authentication_error"}}"#],
+        "\n",
+    );
     let told = told(&outcome(decoder(endpoint), &body));
-    assert!(told.contains("bad key [key]") && !told.contains("hidden"), "{told}");
+    assert!(
+        told.contains("bad key [key]") && !told.contains("hidden"),
+        "{told}"
+    );
 }

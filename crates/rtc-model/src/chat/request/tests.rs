@@ -11,7 +11,11 @@ fn endpoint() -> Endpoint {
 
 fn sent(endpoint: &Endpoint, request: &Request) -> String {
     let body = body(endpoint, request);
-    assert_eq!(body, super::body(endpoint, request), "the same request has the same bytes");
+    assert_eq!(
+        body,
+        super::body(endpoint, request),
+        "the same request has the same bytes"
+    );
     let value: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(value.to_string().as_bytes(), body, "it is in its one form");
     serde_json::to_string_pretty(&value).unwrap()
@@ -47,16 +51,25 @@ fn conversation() -> Request {
             Item::Assistant {
                 blocks: vec![
                     AssistantBlock::Thinking { text: "Hm.".into() },
-                    AssistantBlock::Text { text: "I look.".into() },
+                    AssistantBlock::Text {
+                        text: "I look.".into(),
+                    },
                     call("a", "read", "{ \"path\": \"/a\" }"),
                     AssistantBlock::Provider {
                         value: json!({"extra_content": {"google": {"thought_signature": "xyz"}}}),
                     },
-                    call("toolu_0123456789012345678901234567890123456789", "no such/tool", "{\"path\":"),
+                    call(
+                        "toolu_0123456789012345678901234567890123456789",
+                        "no such/tool",
+                        "{\"path\":",
+                    ),
                 ],
             },
             result("a", "one"),
-            result("toolu_0123456789012345678901234567890123456789", "[Tool Error] no"),
+            result(
+                "toolu_0123456789012345678901234567890123456789",
+                "[Tool Error] no",
+            ),
             Item::Assistant {
                 blocks: vec![call("c", "ls", "")],
             },
@@ -177,7 +190,9 @@ fn reasoning_goes_back_with_every_reply_where_it_is_wanted() {
     let value: Value = serde_json::from_slice(&body(&endpoint, &conversation())).unwrap();
     let messages = value["messages"].as_array().unwrap();
     let replies = messages.iter().filter(|message| message["role"] == "assistant");
-    let reasoning: Vec<_> = replies.map(|message| message["reasoning_content"].as_str()).collect();
+    let reasoning: Vec<_> = replies
+        .map(|message| message["reasoning_content"].as_str())
+        .collect();
     assert_eq!(reasoning, [Some("Hm."), Some(""), Some("lost")]);
 }
 
@@ -194,5 +209,8 @@ fn settings_reach_the_request() {
     insta::assert_snapshot!(elsewhere, @r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":100,"stream":true,"stream_options":{"include_usage":true},"reasoning_effort":"low"}"#);
     endpoint.base_url = "https://api.openai.com/v1".into();
     let there: Value = serde_json::from_slice(&body(&endpoint, &request)).unwrap();
-    assert_eq!((&there["max_completion_tokens"], &there["max_tokens"]), (&json!(100), &Value::Null));
+    assert_eq!(
+        (&there["max_completion_tokens"], &there["max_tokens"]),
+        (&json!(100), &Value::Null)
+    );
 }

@@ -12,14 +12,21 @@ fn endpoint() -> Endpoint {
 
 fn decoder(endpoint: Endpoint) -> impl Fn() -> Box<dyn Decoder> {
     let endpoint = Arc::new(endpoint);
-    move || Box::new(MessagesDecoder::new(endpoint.clone(), CallIds::of(&Request::default(), b"")))
+    move || {
+        Box::new(MessagesDecoder::new(
+            endpoint.clone(),
+            CallIds::of(&Request::default(), b""),
+        ))
+    }
 }
 
 const START: &str = r#"{"type":"message_start","message":{"id":"msg_1","role":"assistant","content":[],"usage":{"input_tokens":10,"output_tokens":1,"cache_read_input_tokens":3,"cache_creation_input_tokens":2}}}"#;
 const STOP: &str = r#"{"type":"message_stop"}"#;
 
 fn end(reason: &str) -> String {
-    format!(r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}","stop_sequence":null}},"usage":{{"output_tokens":7}}}}"#)
+    format!(
+        r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}","stop_sequence":null}},"usage":{{"output_tokens":7}}}}"#
+    )
 }
 
 fn start(index: u32, block: &str) -> String {
@@ -31,8 +38,16 @@ fn delta(index: u32, delta: &str) -> String {
 }
 
 fn stream(events: &[String]) -> String {
-    let name = |event: &str| serde_json::from_str::<Value>(event).unwrap()["type"].as_str().unwrap_or("x").to_owned();
-    events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event))).collect()
+    let name = |event: &str| {
+        serde_json::from_str::<Value>(event).unwrap()["type"]
+            .as_str()
+            .unwrap_or("x")
+            .to_owned()
+    };
+    events
+        .iter()
+        .map(|event| format!("event: {}\ndata: {event}\n\n", name(event)))
+        .collect()
 }
 
 /// The whole of a reply.
@@ -55,7 +70,9 @@ fn text(index: u32, text: &str) -> Vec<String> {
 
 fn check(cases: &[(&str, String)]) -> String {
     let decoder = decoder(endpoint());
-    let told = cases.iter().map(|(name, body)| format!("{name}\n{}", told(&outcome(&decoder, body))));
+    let told = cases
+        .iter()
+        .map(|(name, body)| format!("{name}\n{}", told(&outcome(&decoder, body))));
     told.collect::<Vec<_>>().join("\n")
 }
 
@@ -72,13 +89,22 @@ fn thoughts_text_and_calls_keep_their_order_and_their_bytes() {
         text(1, "I look."),
         vec![
             start(2, r#"{"type":"redacted_thinking","data":"AAA+/=="}"#),
-            start(3, r#"{"type":"tool_use","id":"toolu_1","name":"read","input":{}}"#),
+            start(
+                3,
+                r#"{"type":"tool_use","id":"toolu_1","name":"read","input":{}}"#,
+            ),
             delta(3, r#"{"type":"input_json_delta","partial_json":""}"#),
-            delta(3, r#"{"type":"input_json_delta","partial_json":"{\"path\": \"/\\u0"}"#),
+            delta(
+                3,
+                r#"{"type":"input_json_delta","partial_json":"{\"path\": \"/\\u0"}"#,
+            ),
             delta(3, r#"{"type":"input_json_delta","partial_json":"0e9\"}"}"#),
             start(4, r#"{"type":"thinking","thinking":"","signature":"whole"}"#),
             start(5, r#"{"type":"tool_use","id":"toolu_2","name":"ls","input":{}}"#),
-            start(6, r#"{"type":"tool_use","id":"toolu_3","name":"ls","input":{"path":"/b"}}"#),
+            start(
+                6,
+                r#"{"type":"tool_use","id":"toolu_3","name":"ls","input":{"path":"/b"}}"#,
+            ),
         ],
     ]
     .concat();
@@ -141,7 +167,10 @@ fn each_reason_to_stop_is_told() {
     let cut = reply(
         &[
             start(0, r#"{"type":"tool_use","id":"a","name":"write","input":{}}"#),
-            delta(0, r#"{"type":"input_json_delta","partial_json":"{\"path\":\"/a"}"#),
+            delta(
+                0,
+                r#"{"type":"input_json_delta","partial_json":"{\"path\":\"/a"}"#,
+            ),
         ],
         "max_tokens",
     );

@@ -11,7 +11,11 @@ fn endpoint(model: &str) -> Endpoint {
 
 fn sent(endpoint: &Endpoint, request: &Request) -> String {
     let body = body(endpoint, request);
-    assert_eq!(body, super::body(endpoint, request), "the same request has the same bytes");
+    assert_eq!(
+        body,
+        super::body(endpoint, request),
+        "the same request has the same bytes"
+    );
     let value: Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(value.to_string().as_bytes(), body, "it is in its one form");
     serde_json::to_string_pretty(&value).unwrap()

@@ -3,7 +3,7 @@
 use regex::Captures;
 
 use super::super::marks::IT;
-use super::super::place::{Context, Needle, Place, is_file_name, is_glob, virtual_path};
+use super::super::place::{Context, Needle, Place, is_file_name, is_glob, is_of_a_kind, virtual_path};
 use super::super::plan::{ALL, Lines, Step, Window, Wish};
 use super::super::quotes::Masked;
 use super::super::words::Meaning;
@@ -103,7 +103,7 @@ impl Words<'_> {
                 place: self.place_or_everywhere()?,
                 files_only: true,
             },
-            Meaning::Search if self.is_glob_to_find() => return None,
+            Meaning::Search if self.finds_files() => return None,
             Meaning::Search => {
                 let place = self.place_or_everywhere()?;
                 Step::Search {
@@ -319,10 +319,16 @@ impl Words<'_> {
         })
     }
 
-    /// Whether files are to be found, as in “find *.rs in src”, and no text.
-    fn is_glob_to_find(&self) -> bool {
+    /// Whether files are to be found, as in “find *.rs in src” or “find main.rs in src”, and no text.
+    fn finds_files(&self) -> bool {
         let text = self.found.name("text").map_or("", |text| text.as_str());
-        self.finds() && !self.quoted("text") && !self.has("regex") && text.starts_with(['*', '{'])
+        let in_folder = || match self.named_place() {
+            Some(Place::Folder(_)) => true,
+            Some(Place::Names(names)) => !names.iter().any(|name| is_file_name(name)),
+            _ => false,
+        };
+        let plain = !self.quoted("text") && !self.has("regex") && self.has("place");
+        self.finds() && plain && (text.starts_with(['*', '{']) || (is_of_a_kind(text) && in_folder()))
     }
 
     /// Whether the verb is one of finding, not of showing.

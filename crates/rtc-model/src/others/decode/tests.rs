@@ -68,9 +68,16 @@ fn a_reply_is_put_together_and_its_signatures_go_back() {
         }],
         ..Request::default()
     };
-    let sent = super::super::request::request(&request).messages.remove(0).content;
+    let sent = super::super::request::request(&request)
+        .messages
+        .remove(0)
+        .content;
     assert_eq!(sent.thought_signatures(), ["sig"]);
-    let ids: Vec<_> = sent.tool_calls().iter().map(|call| call.call_id.clone()).collect();
+    let ids: Vec<_> = sent
+        .tool_calls()
+        .iter()
+        .map(|call| call.call_id.clone())
+        .collect();
     assert_eq!(ids, ["a".to_owned(), id.clone()]);
 }
 

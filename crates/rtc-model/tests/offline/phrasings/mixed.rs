@@ -197,6 +197,16 @@ pub(crate) const MIXED: &[Phrasing] = &[
         &["2 files named *.rs below /<src>"],
     ),
     looks(
+        "find <guide>.md in <docs>",
+        &["find <guide>.md"],
+        &["/<docs>/<guide>.md"],
+    ),
+    looks(
+        "find the function <old>_<name> in <src>/",
+        &["grep <old>_<name>"],
+        &["/<src>/<lib>.rs:1"],
+    ),
+    looks(
         "is there a file called <guide>.md?",
         &["find <guide>.md"],
         &["/<docs>/<guide>.md"],
