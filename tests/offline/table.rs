@@ -154,7 +154,7 @@ async fn every_phrasing_has_its_effect_on_a_folder_that_it_has_not_seen() {
     for seed in &seeds {
         let all = Some(seed) == seeds.last();
         let table = english().chain(chinese()).enumerate();
-        let taken = table.filter(|(index, _)| all || (*index as u64 + seed) % SAMPLE as u64 == 0);
+        let taken = table.filter(|(index, _)| all || (*index as u64 + seed).is_multiple_of(SAMPLE as u64));
         let checks = taken.map(|(_, phrasing)| check(&desk, phrasing, *seed));
         let failures = desk::failures(checks).await;
         assert!(
@@ -174,7 +174,7 @@ fn the_table_is_rich() {
     assert!(english().count() >= 60 && chinese().count() >= 30);
     assert!(
         all()
-            .filter(|phrasing| phrasing.says.iter().any(|words| later_step(words)))
+            .filter(|phrasing| phrasing.says.iter().any(&later_step))
             .count()
             >= 8
     );

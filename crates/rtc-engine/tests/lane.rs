@@ -1,5 +1,7 @@
 //! Lanes over a memory store, with a scripted model and without an executor: what the driver adds to the rules.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -68,7 +68,8 @@ mod tests {
     #[test]
     fn a_provider_can_ask_for_a_wait_in_three_ways() {
         let now = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
-        let table: &[(&[(&str, &str)], Option<u64>)] = &[
+        type Headers<'t> = &'t [(&'t str, &'t str)];
+        let table: &[(Headers<'_>, Option<u64>)] = &[
             (&[], None),
             (&[("retry-after", "2")], Some(2_000)),
             (&[("retry-after", " 0.5 ")], Some(500)),

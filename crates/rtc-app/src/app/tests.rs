@@ -1,6 +1,8 @@
 //! A turn over a store that fails at each commit: whatever had been committed, after a restart the turn ends as if
 //! nothing had happened.
 
+#![allow(clippy::disallowed_methods, reason = "tests make and look at files")]
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -3,6 +3,7 @@ mod stop;
 
 use rtc_model::{AssistantBlock, ModelId, Reply, StopReason, Usage};
 use rtc_tool::{Access, Kind, Subject, ToolError};
+use rtc_types::UpdateAction;
 use rtc_types::{
     ApprovalDecision, ApprovalState, Content, DeviceId, Effect as Changed, ErrorCategory, Mode, Preview,
     PreviewKind, ProjectId, RtcId, RtcStatus, SessionId, Stamp, Timestamp, ToolCall, ToolCallId,

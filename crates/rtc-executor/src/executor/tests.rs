@@ -362,7 +362,8 @@ async fn what_an_earlier_start_left_decides() {
     let neither = "It was started at 1970-01-01T00:00:00Z. The file differs.";
     let foreign =
         "It was started at 1970-01-01T00:00:00Z. The arguments are not those that it was started with.";
-    let cases: [(&str, fn() -> Recovery, &[Told], usize); 4] = [
+    type Case<'c> = (&'c str, fn() -> Recovery, &'c [Told], usize);
+    let cases: [Case<'_>; 4] = [
         (
             &digest,
             || Recovery::Applied(json!("as before")),
