@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rtc_engine::{Engine, TodoWrite, UserCommand};
-use rtc_executor::{Executor, Folder};
+use rtc_executor::{Executor, Folders};
 use rtc_model::ModelId;
 use rtc_store::{SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
@@ -78,11 +78,8 @@ impl App {
         for tool in rtc_tools::tools() {
             tools.register(tool);
         }
-        let executor = Executor::new(
-            Arc::new(port.clone()),
-            tools.clone(),
-            Folder { scratch, pre_images },
-        )?;
+        let places = Folders::new(scratch, &pre_images)?;
+        let executor = Executor::new(Arc::new(port.clone()), tools.clone(), Arc::new(places));
         tools.register(handle(TodoWrite));
         let clock = Arc::new(SystemClock);
         let host = Arc::new(AppHost {
@@ -90,12 +87,11 @@ impl App {
             tools,
             model,
             models: Models::of(&config),
-            engine: port.0.clone(),
+            engine: port.clone(),
             executor: executor.clone(),
         });
         let engine = Engine::open(store, identity.user_id, clock, host).await?;
-        // Set once, here: nothing before this line could have asked for it.
-        let _ = port.0.set(engine.clone());
+        port.connect(engine.clone());
         Ok(Self {
             engine,
             executor,

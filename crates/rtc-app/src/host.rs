@@ -1,10 +1,10 @@
 //! What the engine asks of the program around it.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use rtc_engine::{Engine, Host, TurnContext};
+use rtc_engine::{Host, TurnContext};
 use rtc_executor::Executor;
 use rtc_fs::{Project, VPath};
 use rtc_model::{Model, ModelId, ToolSpec};
@@ -13,6 +13,7 @@ use rtc_types::{Clock, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::port::EnginePort;
 use crate::{Models, system_prompt};
 
 /// How many lines of a project's instructions are read at most.
@@ -24,14 +25,14 @@ pub(crate) struct AppHost {
     pub(crate) model: ModelId,
     pub(crate) models: Models,
     /// There once the app is open.
-    pub(crate) engine: Arc<OnceLock<Engine>>,
+    pub(crate) engine: EnginePort,
     pub(crate) executor: Executor,
 }
 
 impl AppHost {
     /// What the user has decided; `None` where that cannot be read.
     async fn policy(&self, session: &Session) -> Option<Policy> {
-        let engine = self.engine.get()?;
+        let engine = self.engine.connected()?;
         let rules = engine.rules(session.project_id).await.ok()?;
         let session_rules = engine.session(session.id).await.ok()??.private.rules;
         Some(Policy {
@@ -42,7 +43,7 @@ impl AppHost {
     }
 
     async fn root(&self, session: &Session) -> Option<PathBuf> {
-        let project = self.engine.get()?.project(session.project_id?).await?;
+        let project = self.engine.connected()?.project(session.project_id?).await?;
         Some(PathBuf::from(project.root))
     }
 }

@@ -10,11 +10,21 @@ use rtc_tool::{Policy, Progress, ToolError};
 use rtc_types::{Code, RtcId, SessionId};
 use serde_json::Value;
 
-/// Reaches the engine once there is one.
+/// Reaches the engine once there is one: the engine is made after the executor that it wakes.
 #[derive(Clone, Default)]
-pub(crate) struct EnginePort(pub(crate) Arc<OnceLock<Engine>>);
+pub struct EnginePort(Arc<OnceLock<Engine>>);
 
 impl EnginePort {
+    /// From now on it reaches this engine; an earlier one stays.
+    pub fn connect(&self, engine: Engine) {
+        let _ = self.0.set(engine);
+    }
+
+    /// The engine, once there is one.
+    pub(crate) fn connected(&self) -> Option<&Engine> {
+        self.0.get()
+    }
+
     fn engine(&self) -> Result<&Engine, PortError> {
         self.0
             .get()

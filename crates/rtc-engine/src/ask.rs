@@ -85,7 +85,7 @@ impl Ask {
             .stream(request, self.cancel.clone())
             .await
             .map_err(Failed::Model)?;
-        let mut writing: Option<Writing> = None;
+        let mut writing = Writing::default();
         while let Some(event) = stream.next().await {
             match event.map_err(Failed::Model)? {
                 Event::Thinking { delta } => self.write(&mut writing, true, &delta).await?,
@@ -107,27 +107,35 @@ impl Ask {
         }))
     }
 
-    async fn write(&self, writing: &mut Option<Writing>, thinking: bool, delta: &str) -> Result<(), Failed> {
-        if writing.as_ref().is_none_or(|open| open.thinking != thinking) {
-            let begun = self
-                .lane
-                .tell(Command::StreamStarted {
-                    turn: self.turn,
-                    thinking,
-                })
-                .await?;
-            let Done::Stream(message) = begun else {
-                return Ok(());
+    async fn write(&self, writing: &mut Writing, thinking: bool, delta: &str) -> Result<(), Failed> {
+        if writing.is_hidden {
+            return Ok(());
+        }
+        if writing.open.as_ref().is_none_or(|open| open.thinking != thinking) {
+            let started = Command::StreamStarted {
+                turn: self.turn,
+                thinking,
+            };
+            let message = match self.lane.tell(started).await {
+                Ok(Done::Stream(message)) => message,
+                // Without room no more of it is shown while it comes; the reply itself is what counts.
+                Err(Error::Store(error)) if error.nothing_applied() => {
+                    writing.is_hidden = true;
+                    return Ok(());
+                }
+                other => return other.map(|_| ()).map_err(Failed::Engine),
             };
             self.lock().push((message, String::new()));
-            *writing = Some(Writing {
+            writing.open = Some(OpenMessage {
                 message,
                 thinking,
                 unspilled: 0,
                 spilled_at: Instant::now(),
             });
         }
-        let Some(open) = writing else { return Ok(()) };
+        let Some(open) = &mut writing.open else {
+            return Ok(());
+        };
         let spill = {
             let mut texts = self.lock();
             let Some((_, text)) = texts.last_mut() else {
@@ -258,7 +266,14 @@ impl Ask {
     }
 }
 
+/// What is shown of a reply while it comes.
+#[derive(Default)]
 struct Writing {
+    open: Option<OpenMessage>,
+    is_hidden: bool,
+}
+
+struct OpenMessage {
     message: MessageId,
     thinking: bool,
     unspilled: usize,

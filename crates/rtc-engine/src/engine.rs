@@ -23,7 +23,7 @@ use crate::{Error, Keys};
 
 /// How many live events a slow listener may be behind before it misses some. They are lossy; what is durable is read
 /// from the stream of updates.
-pub const LIVE_QUEUE: usize = 1_024;
+pub const LIVE_QUEUE: usize = 256;
 
 /// What is told at once and kept nowhere.
 #[derive(Debug, Clone)]
@@ -144,9 +144,14 @@ impl Engine {
         Ok(lane)
     }
 
-    async fn known(&self, session: SessionId) -> Result<(), Error> {
+    /// The lane of a session that there is.
+    async fn known(&self, session: SessionId) -> Result<LaneSender, Error> {
+        let awake = self.inner.lanes.lock().await.get(&session).cloned();
+        if let Some(lane) = awake.filter(LaneSender::is_open) {
+            return Ok(lane);
+        }
         match self.inner.records.session(session).await? {
-            Some(_) => Ok(()),
+            Some(_) => self.lane(session).await,
             None => Err(Error::refused(
                 Code::SessionNotFound,
                 format!("there is no session {session}"),
@@ -226,14 +231,12 @@ impl Engine {
 
     /// Tells a session something.
     pub async fn tell(&self, session: SessionId, command: Command) -> Result<Done, Error> {
-        self.known(session).await?;
-        self.lane(session).await?.tell(command).await
+        self.known(session).await?.tell(command).await
     }
 
     /// Wakes a session: whatever was going on in it when its process ended goes on.
     pub async fn wake(&self, session: SessionId) -> Result<SessionState, Error> {
-        self.known(session).await?;
-        self.lane(session).await?.inspect().await
+        self.known(session).await?.inspect().await
     }
 
     /// The project for a folder, made if there is none yet.

@@ -1,12 +1,11 @@
 //! The native executor: a worker a session, one call at a time, each call run once.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rtc_fs::{PreImageFolder, Project};
-use rtc_tool::{CallContext, Extensions, Policy, Registry, ToolError, ToolHandle};
+use rtc_tool::{CallContext, Policy, Registry, ToolHandle};
 use rtc_types::{Mode, Preview, PreviewKind, RtcId, SessionId};
 use serde_json::Value;
 use tokio::sync::mpsc::error::TrySendError;
@@ -16,21 +15,12 @@ use tokio_util::sync::CancellationToken;
 use crate::call::Ran;
 use crate::permit::PathPermit;
 use crate::seen::SeenByCall;
-use crate::{Port, PortError, Terms};
+use crate::{Places, Port, PortError, Terms};
 
 /// A worker that is told to look while it works looks once more, however often it is told.
 const WAKE_QUEUE: usize = 1;
 /// How long a worker waits at most before it offers something again that the engine could not take.
 const RETRY_MOST: Duration = Duration::from_secs(30);
-
-/// Where the executor works.
-#[derive(Debug, Clone)]
-pub struct Folder {
-    /// For sessions without a project.
-    pub scratch: PathBuf,
-    /// Where displaced content is kept.
-    pub pre_images: PathBuf,
-}
 
 /// Runs the calls of this device. Cheap to clone.
 #[derive(Clone)]
@@ -41,12 +31,10 @@ pub struct Executor {
 pub(crate) struct Inner {
     pub(crate) port: Arc<dyn Port>,
     pub(crate) tools: Registry,
-    folder: Folder,
-    pre_images: Arc<PreImageFolder>,
+    pub(crate) places: Arc<dyn Places>,
     shutdown: CancellationToken,
     workers: Mutex<HashMap<SessionId, mpsc::Sender<()>>>,
     running: Mutex<HashMap<RtcId, Running>>,
-    projects: Mutex<HashMap<PathBuf, Weak<Project>>>,
 }
 
 #[derive(Clone)]
@@ -60,21 +48,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Executor {
-    /// An executor with these tools. Fails where the folder for displaced content cannot be made.
-    pub fn new(port: Arc<dyn Port>, tools: Registry, folder: Folder) -> Result<Self, rtc_fs::Error> {
-        let pre_images = Arc::new(PreImageFolder::open(&folder.pre_images)?);
-        Ok(Self {
+    /// An executor with these tools, for calls in these places.
+    pub fn new(port: Arc<dyn Port>, tools: Registry, places: Arc<dyn Places>) -> Self {
+        Self {
             inner: Arc::new(Inner {
                 port,
                 tools,
-                folder,
-                pre_images,
+                places,
                 shutdown: CancellationToken::new(),
                 workers: Mutex::default(),
                 running: Mutex::default(),
-                projects: Mutex::default(),
             }),
-        })
+        }
     }
 
     /// Lets the session's worker look for calls that can run. Does not wait.
@@ -105,7 +90,7 @@ impl Executor {
             text,
             paths: Vec::new(),
         };
-        let extensions = match self.inner.extensions(root).await {
+        let extensions = match self.inner.places.of(root).await {
             Ok(extensions) => extensions,
             Err(error) => return Some(text(error.to_string())),
         };
@@ -152,6 +137,7 @@ impl Executor {
             }
         };
         tokio::select! {
+            biased;
             () = shutdown.cancelled() => {}
             () = work => {}
         }
@@ -220,7 +206,7 @@ impl Executor {
             let Some(call) = self.inner.port.load(rtc).await? else {
                 return Ok(Ran::Waits);
             };
-            let extensions = self.inner.extensions(call.root.clone()).await;
+            let extensions = self.inner.places.of(call.root.clone()).await;
             crate::call::run(&self.inner, call, cancel, extensions).await
         }
         .await;
@@ -240,38 +226,6 @@ impl Drop for Run<'_> {
     fn drop(&mut self) {
         lock(&self.inner.running).remove(&self.rtc);
     }
-}
-
-impl Inner {
-    /// The folder of a call and where it keeps what it displaces.
-    async fn extensions(&self, root: Option<PathBuf>) -> Result<Extensions, ToolError> {
-        let project = self
-            .project(root.unwrap_or_else(|| self.folder.scratch.clone()))
-            .await?;
-        Ok(Extensions::default().with(project).with(self.pre_images.clone()))
-    }
-
-    /// The folder, opened once while somebody uses it.
-    async fn project(&self, root: PathBuf) -> Result<Arc<Project>, ToolError> {
-        if let Some(open) = lock(&self.projects).get(&root).and_then(Weak::upgrade) {
-            return Ok(open);
-        }
-        let opened = {
-            let root = root.clone();
-            tokio::task::spawn_blocking(move || open(&root)).await
-        };
-        let project = match opened {
-            Ok(Ok(project)) => Arc::new(project),
-            Ok(Err(error)) => return Err(ToolError::execution(error.to_string())),
-            Err(_) => return Err(ToolError::execution("the project folder could not be opened")),
-        };
-        lock(&self.projects).insert(root, Arc::downgrade(&project));
-        Ok(project)
-    }
-}
-
-fn open(root: &Path) -> Result<Project, rtc_fs::Error> {
-    Project::open(root)
 }
 
 #[cfg(test)]

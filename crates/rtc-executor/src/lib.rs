@@ -7,9 +7,11 @@
 mod call;
 mod executor;
 mod permit;
+mod places;
 mod port;
 mod seen;
 
 pub use call::Ran;
-pub use executor::{Executor, Folder};
+pub use executor::Executor;
+pub use places::{Folders, Places};
 pub use port::{Claimed, OpenCall, Port, PortError, Started, Terms};

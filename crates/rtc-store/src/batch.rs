@@ -87,6 +87,11 @@ impl Batch {
         self
     }
 
+    /// What it sets and removes (`None`), in order.
+    pub fn writes(&self) -> impl Iterator<Item = (&Key, Option<&Vec<u8>>)> {
+        self.writes.iter().map(|(key, value)| (key, value.as_ref()))
+    }
+
     /// Whether there is nothing in the batch.
     pub fn is_empty(&self) -> bool {
         self.requires.is_empty() && self.writes.is_empty() && self.appends.is_empty()

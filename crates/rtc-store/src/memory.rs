@@ -46,7 +46,7 @@ struct Inner {
 
 #[derive(Debug, Clone, Default)]
 struct State {
-    values: BTreeMap<Vec<u8>, Stored>,
+    values: BTreeMap<Arc<[u8]>, Stored>,
     streams: BTreeMap<Vec<u8>, Vec<Arc<[u8]>>>,
     revision: u64,
 }
@@ -61,7 +61,7 @@ struct Stored {
 #[derive(Debug)]
 struct Undo {
     revision: u64,
-    values: Vec<(Vec<u8>, Option<Stored>)>,
+    values: Vec<(Arc<[u8]>, Option<Stored>)>,
 }
 
 impl MemoryStore {
@@ -115,8 +115,15 @@ impl MemoryStore {
     /// and the first `kept` of the lazy batches since (more than there are keeps all). Faults and a full disk
     /// do not carry over; whoever still holds this store is answered [`Error::Closed`].
     pub fn crash(&self, kept: usize) -> MemoryStore {
-        let mut inner = self.inner();
-        inner.closed = true;
+        let found = self.image(kept);
+        self.inner().closed = true;
+        found
+    }
+
+    /// What a power cut at this moment would leave on the device, as [`MemoryStore::crash`] gives it; this store goes
+    /// on.
+    pub fn image(&self, kept: usize) -> MemoryStore {
+        let inner = self.inner();
         let mut state = inner.state.clone();
         for undo in inner.unflushed.iter().skip(kept).rev() {
             state.revision = undo.revision;
@@ -203,7 +210,7 @@ impl State {
         self.revision += 1;
         let revision = Revision(self.revision);
         for (key, value) in batch.writes {
-            let key = key.into_bytes();
+            let key: Arc<[u8]> = key.into_bytes().into();
             let before = match value {
                 Some(value) => self.values.insert(
                     key.clone(),
@@ -228,9 +235,9 @@ impl State {
     fn range(&self, span: Option<Span>, backwards: bool, limit: usize) -> Vec<(Key, Entry)> {
         let Some(span) = span else { return Vec::new() };
         let rows = self.values.range::<[u8], _>(span.bounds());
-        let entry = |(key, stored): (&Vec<u8>, &Stored)| {
+        let entry = |(key, stored): (&Arc<[u8]>, &Stored)| {
             (
-                Key::from(key.clone()),
+                Key::from(key.to_vec()),
                 Entry {
                     value: stored.value.to_vec(),
                     revision: stored.revision,

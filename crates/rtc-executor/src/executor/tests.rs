@@ -297,11 +297,8 @@ fn bench_with(does: Does, recovery: fn() -> Recovery, change: impl FnOnce(&mut F
         runs: runs.clone(),
         gate: gate.clone(),
     }));
-    let places = Folder {
-        scratch: folder.path().into(),
-        pre_images: folder.path().join("pre-images"),
-    };
-    let executor = Executor::new(port.clone(), tools, places).unwrap();
+    let places = Folders::new(folder.path().into(), &folder.path().join("pre-images")).unwrap();
+    let executor = Executor::new(port.clone(), tools, Arc::new(places));
     Bench {
         port,
         executor,

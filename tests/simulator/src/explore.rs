@@ -1,0 +1,74 @@
+//! Kills a scenario at every effect.
+
+use std::fmt;
+use std::sync::Arc;
+
+use fastrand::Rng;
+
+use crate::run::{Ended, run};
+use crate::world::Point;
+use crate::{Sabotage, Scenario, judge};
+
+/// One run in so many is killed a second time …
+const KILLED_AGAIN: u32 = 4;
+/// … at so many of its effects.
+const SECOND_KILLS: usize = 2;
+
+/// What went wrong, and where.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The effects after which the product was killed, in order; none: the run that nobody killed.
+    pub killed_after: Vec<String>,
+    /// What went wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}: {}", self.scenario.seed, self.what)?;
+        writeln!(f, "killed after {:?}", self.killed_after)?;
+        write!(f, "{:#?}", self.scenario)
+    }
+}
+
+/// Runs the scenario, then starts it again on the image of the world after each effect. Gives the number of these
+/// points; each was run to its end and judged.
+pub fn explore(scenario: &Scenario, sabotage: Sabotage) -> Result<u64, Box<Failure>> {
+    let scenario = Arc::new(scenario.clone());
+    let failed = |killed_after: &[&Point], what: String| {
+        Box::new(Failure {
+            scenario: (*scenario).clone(),
+            killed_after: killed_after.iter().map(|point| point.after.clone()).collect(),
+            what,
+        })
+    };
+    let reference = run(&scenario, None, true, sabotage)
+        .and_then(|ended| judge::sound(&scenario, &ended).map(|()| ended))
+        .map_err(|what| failed(&[], what))?;
+    let calm = scenario.is_calm().then(|| judge::Reference::of(&reference));
+    let judged = |ended: Ended| -> Result<Ended, String> {
+        judge::sound(&scenario, &ended)?;
+        if let Some(calm) = &calm {
+            calm.check(&ended)?;
+        }
+        Ok(ended)
+    };
+    let mut rng = Rng::with_seed(scenario.seed);
+    let mut points = 0;
+    for point in &reference.points {
+        let is_killed = rng.u32(..KILLED_AGAIN) == 0;
+        let second = run(&scenario, Some(point), is_killed, sabotage)
+            .and_then(judged)
+            .map_err(|what| failed(&[point], what))?;
+        points += 1;
+        for other in rng.choose_multiple(&second.points, SECOND_KILLS) {
+            run(&scenario, Some(other), false, sabotage)
+                .and_then(judged)
+                .map_err(|what| failed(&[point, other], what))?;
+            points += 1;
+        }
+    }
+    Ok(points)
+}

@@ -1,0 +1,137 @@
+//! The model: what it replies is a function of what it is sent.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::{StreamExt, stream};
+use rtc_model::{
+    AssistantBlock, Error, Event, Item, Model, ModelId, ModelStream, Reply, Request, StopReason, Usage,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::scenario::{Message, Round, Scenario, Tool, call_id};
+use crate::world::World;
+
+/// Longer than live text waits for its spill.
+const BETWEEN_PIECES: Duration = Duration::from_millis(700);
+
+pub(crate) struct PlannedModel {
+    pub(crate) world: Arc<World>,
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) id: ModelId,
+}
+
+/// Which model this is.
+pub(crate) fn id() -> ModelId {
+    ModelId {
+        api: "simulated".to_owned(),
+        model: "planned".to_owned(),
+    }
+}
+
+/// How a message of the user reads: it names its plan.
+pub(crate) fn words(session: usize, message: usize) -> String {
+    format!("{session}.{message}")
+}
+
+/// Which session and message are to be answered, and how many replies there were since.
+fn asked_for(request: &Request) -> Option<(usize, usize, usize)> {
+    let last = request
+        .items
+        .iter()
+        .rposition(|item| matches!(item, Item::User { .. }))?;
+    let Item::User { text } = &request.items[last] else { return None };
+    let (session, message) = text.rsplit('\n').next()?.split_once('.')?;
+    let replies = request.items[last..]
+        .iter()
+        .filter(|item| matches!(item, Item::Assistant { .. }))
+        .count();
+    Some((session.parse().ok()?, message.parse().ok()?, replies))
+}
+
+#[async_trait]
+impl Model for PlannedModel {
+    fn id(&self) -> &ModelId {
+        &self.id
+    }
+
+    async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
+        let Some((session, message, replies)) = asked_for(&request) else {
+            self.world.wrong("a request without a message of the user".to_owned());
+            return Err(Error::ContextTooLong);
+        };
+        self.world.asked(session, &request);
+        let plan = &self.scenario.sessions[session].messages[message];
+        let (events, is_slow) = match plan.rounds.get(replies) {
+            Some(round) => (calls(round, session, message, replies), round.slow),
+            None => (vec![last(plan, session, message)], false),
+        };
+        let pause = if is_slow { BETWEEN_PIECES } else { Duration::ZERO };
+        let paced = stream::iter(events).then(move |event| async move {
+            if pause > Duration::ZERO {
+                tokio::time::sleep(pause).await;
+            }
+            event
+        });
+        let ended = cancel.cancelled_owned();
+        Ok(Box::pin(paced.take_until(ended)))
+    }
+}
+
+fn last(plan: &Message, session: usize, message: usize) -> Result<Event, Error> {
+    if plan.fails {
+        return Err(Error::Overloaded);
+    }
+    Ok(Event::Done(Reply {
+        blocks: vec![AssistantBlock::Text {
+            text: format!("done {session}.{message}"),
+        }],
+        stop: StopReason::EndTurn,
+        usage: Usage::default(),
+    }))
+}
+
+fn calls(round: &Round, session: usize, message: usize, number: usize) -> Vec<Result<Event, Error>> {
+    let mut events = Vec::new();
+    let mut blocks = Vec::new();
+    if round.thinks {
+        let text = format!("hm {number}");
+        events.push(Event::Thinking { delta: text.clone() });
+        blocks.push(AssistantBlock::Thinking { text });
+    }
+    let mut text = String::new();
+    for piece in 0..round.pieces {
+        let delta = format!("piece {piece} ");
+        text.push_str(&delta);
+        events.push(Event::Text { delta });
+    }
+    if !text.is_empty() {
+        blocks.push(AssistantBlock::Text { text });
+    }
+    for (at, call) in round.calls.iter().enumerate() {
+        let id = call_id(session, message, number, at);
+        let (name, arguments) = match call.tool {
+            Tool::Read => ("read", json!({"path": format!("/{session}")})),
+            Tool::Write => ("write", json!({"path": format!("/{session}"), "text": id})),
+            Tool::Script => ("script", json!({"code": id})),
+            Tool::Ask => ("ask", json!({"question": id})),
+            Tool::Todo => ("todoWrite", json!({"todos": [{"content": id, "status": "pending", "active_form": id}]})),
+            Tool::Missing => ("missing", json!({})),
+            Tool::Invalid => ("write", json!({"path": 1.5})),
+        };
+        blocks.push(AssistantBlock::ToolCall {
+            id,
+            name: name.to_owned(),
+            arguments: arguments.to_string(),
+        });
+    }
+    let stop = if round.cut { StopReason::MaxTokens } else { StopReason::ToolUse };
+    events.push(Event::Done(Reply {
+        blocks,
+        stop,
+        usage: Usage::default(),
+    }));
+    events.into_iter().map(Ok).collect()
+}

@@ -1,0 +1,191 @@
+//! One life of the product: started on an image of the world, until everything is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rtc_app::EnginePort;
+use rtc_engine::{Engine, Host, StoredMessage, StoredRtc, StoredTurn, TurnContext};
+use rtc_executor::{Executor, Places};
+use rtc_model::{Model, ModelId};
+use rtc_store::MemoryStore;
+use rtc_tool::{Extensions, Registry, ToolError, ToolHandle};
+use rtc_types::{ContentData, Preview, RtcId, Session, SessionId};
+use serde_json::Value;
+
+use crate::clock::WorldClock;
+use crate::model::{self, PlannedModel};
+use crate::scenario::Scenario;
+use crate::store::WatchedStore;
+use crate::tools::{self, Bench};
+use crate::user::{self, USER, session_id};
+use crate::world::{Facts, Known, Point, World};
+use crate::Sabotage;
+
+/// Virtual time in which everything must be over; everything that waits waits for less.
+const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How a run ended.
+pub(crate) struct Ended {
+    pub(crate) facts: Facts,
+    pub(crate) sessions: Vec<SessionEnd>,
+    /// Where it could have been killed.
+    pub(crate) points: Vec<Point>,
+}
+
+/// What is stored of a session at the end.
+pub(crate) struct SessionEnd {
+    /// Every message, with what it says.
+    pub(crate) messages: Vec<(StoredMessage, ContentData)>,
+    pub(crate) calls: Vec<StoredRtc>,
+    pub(crate) turns: Vec<StoredTurn>,
+    pub(crate) is_idle: bool,
+    pub(crate) has_rules: bool,
+}
+
+/// Runs a scenario from a point, or from the beginning. An error says what went wrong on the way.
+pub(crate) fn run(
+    scenario: &Arc<Scenario>,
+    from: Option<&Point>,
+    is_killed: bool,
+    sabotage: Sabotage,
+) -> Result<Ended, String> {
+    let (facts, store) = match from {
+        Some(point) => (point.facts.clone(), point.store.image(0)),
+        None => {
+            let users = vec![Known::default(); scenario.sessions.len()];
+            let facts = Facts {
+                users,
+                ..Facts::default()
+            };
+            (facts, MemoryStore::new())
+        }
+    };
+    let world = Arc::new(World::new(facts, Arc::new(store), is_killed, sabotage));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .map_err(|error| error.to_string())?;
+    let sessions = runtime.block_on(live(&world, scenario, from.is_some()))?;
+    // Whatever still waits for time is dropped with it.
+    drop(runtime);
+    match world.seen_wrong() {
+        Some(wrong) => Err(wrong),
+        None => Ok(Ended {
+            facts: world.with(|facts| facts.clone()),
+            sessions,
+            points: world.take_points(),
+        }),
+    }
+}
+
+async fn live(world: &Arc<World>, scenario: &Arc<Scenario>, is_restart: bool) -> Result<Vec<SessionEnd>, String> {
+    let bench = Arc::new(Bench {
+        world: world.clone(),
+        scenario: scenario.clone(),
+    });
+    let port = EnginePort::default();
+    let tools = tools::of_executor().clone();
+    let executor = Executor::new(Arc::new(port.clone()), tools, Arc::new(OneBench(bench)));
+    let host = Arc::new(WorldHost {
+        model: Arc::new(PlannedModel {
+            world: world.clone(),
+            scenario: scenario.clone(),
+            id: model::id(),
+        }),
+        executor: executor.clone(),
+        is_deaf: is_restart && world.sabotage == Sabotage::NeverWakes,
+    });
+    let store = Arc::new(WatchedStore {
+        world: world.clone(),
+        full: scenario.full,
+    });
+    let engine = Engine::open(store, USER, Arc::new(WorldClock(world.clone())), host)
+        .await
+        .map_err(|error| error.to_string())?;
+    port.connect(engine.clone());
+    tokio::time::timeout(LONG, user::act(world, scenario, &engine))
+        .await
+        .unwrap_or_else(|_| Err("it does not go on".to_owned()))?;
+    let mut ends = Vec::with_capacity(scenario.sessions.len());
+    for session in 0..scenario.sessions.len() {
+        ends.push(
+            end(&engine, session_id(session))
+                .await
+                .map_err(|error| error.to_string())?,
+        );
+    }
+    executor.shut_down();
+    engine.shut_down();
+    Ok(ends)
+}
+
+async fn end(engine: &Engine, session: SessionId) -> Result<SessionEnd, rtc_engine::Error> {
+    let state = engine.wake(session).await?;
+    let project = state.session.as_ref().and_then(|session| session.entity.project_id);
+    let mut messages = Vec::new();
+    for message in engine.messages(session).await? {
+        let content = message.entity.content.parse();
+        let content = content.ok_or_else(|| rtc_engine::Error::Unreadable(message.entity.content.as_str().to_owned()))?;
+        messages.push((message, content));
+    }
+    Ok(SessionEnd {
+        messages,
+        calls: engine.rtcs(session).await?,
+        turns: engine.turns(session).await?,
+        is_idle: state.is_idle() && state.calls.is_empty() && state.streaming.is_empty() && !state.stopping,
+        has_rules: state.session.is_some_and(|session| !session.private.rules.is_empty())
+            || !engine.rules(project).await?.is_empty(),
+    })
+}
+
+/// Every call runs at the same bench.
+struct OneBench(Arc<Bench>);
+
+#[async_trait]
+impl Places for OneBench {
+    async fn of(&self, _: Option<std::path::PathBuf>) -> Result<Extensions, ToolError> {
+        Ok(Extensions::default().with(self.0.clone()))
+    }
+}
+
+struct WorldHost {
+    model: Arc<PlannedModel>,
+    executor: Executor,
+    is_deaf: bool,
+}
+
+#[async_trait]
+impl Host for WorldHost {
+    async fn turn_context(&self, session: &Session) -> TurnContext {
+        TurnContext {
+            model: model::id(),
+            system: String::new(),
+            tools: Vec::new(),
+            mode: session.mode,
+        }
+    }
+
+    fn model(&self, _: &ModelId) -> Result<Arc<dyn Model>, rtc_model::Error> {
+        Ok(self.model.clone())
+    }
+
+    fn tools(&self) -> &Registry {
+        tools::of_engine()
+    }
+
+    async fn preview(&self, session: &Session, tool: &Arc<dyn ToolHandle>, args: &Value) -> Option<Preview> {
+        self.executor.preview(session.id, None, tool, args).await
+    }
+
+    fn wake(&self, session: SessionId) {
+        if !self.is_deaf {
+            self.executor.wake(session);
+        }
+    }
+
+    fn cancel(&self, rtc: RtcId) {
+        self.executor.cancel(rtc);
+    }
+}

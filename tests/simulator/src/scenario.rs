@@ -1,0 +1,250 @@
+//! What happens: sessions, messages, what the model replies, what the user answers. Data, made from a seed.
+
+use fastrand::Rng;
+use rtc_engine::Resolution;
+use rtc_types::{ApprovalDecision, Mode};
+
+/// A scenario.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    /// What it was made from.
+    pub seed: u64,
+    /// The sessions, all at once.
+    pub sessions: Vec<SessionPlan>,
+    /// The disk is full from this commit on, for so many commits.
+    pub full: Option<(u32, u32)>,
+}
+
+/// A session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionPlan {
+    /// In which mode it begins.
+    pub mode: Mode,
+    /// What the user says.
+    pub messages: Vec<Message>,
+    /// The user stops as soon as the session has so many messages, and then says the last of the messages.
+    pub stop: Option<u32>,
+    /// The user sets this mode as soon as the session has so many messages.
+    pub set_mode: Option<(u32, Mode)>,
+}
+
+/// A message of the user, and what the model makes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// When it is said.
+    pub when: When,
+    /// The replies with calls; one without follows.
+    pub rounds: Vec<Round>,
+    /// The model fails in place of that last reply.
+    pub fails: bool,
+}
+
+/// When a message is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// As soon as nothing goes on.
+    Idle,
+    /// As soon as the session has had so many calls, whatever goes on.
+    Calls(u32),
+}
+
+/// A reply with calls.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// The model thinks before.
+    pub thinks: bool,
+    /// How many pieces of text come before the calls.
+    pub pieces: u8,
+    /// There is time between the pieces, so that live text is spilled.
+    pub slow: bool,
+    /// The calls.
+    pub calls: Vec<Call>,
+    /// The reply reaches the token limit in its last call.
+    pub cut: bool,
+}
+
+/// A call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// What is called.
+    pub tool: Tool,
+    /// What the user answers if asked.
+    pub decision: ApprovalDecision,
+    /// What the user makes of a start whose outcome is unknown.
+    pub resolution: Resolution,
+    /// It takes long.
+    pub slow: bool,
+    /// It ends with an error: a change before its effect, a program after it.
+    pub fails: bool,
+}
+
+/// What is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// Looks at the session's file.
+    Read,
+    /// Changes it.
+    Write,
+    /// Runs a program, of which nobody can tell afterwards whether it ran.
+    Script,
+    /// Asks the user.
+    Ask,
+    /// The engine's own list.
+    Todo,
+    /// A tool that there is not.
+    Missing,
+    /// Arguments that make no sense.
+    Invalid,
+}
+
+const DECISIONS: [ApprovalDecision; 5] = [
+    ApprovalDecision::Once,
+    ApprovalDecision::Session,
+    ApprovalDecision::Project,
+    ApprovalDecision::Reject,
+    ApprovalDecision::Never,
+];
+const RESOLUTIONS: [Resolution; 3] = [Resolution::Retry, Resolution::Done, Resolution::Tell];
+const TOOLS: [Tool; 10] = [
+    Tool::Read,
+    Tool::Read,
+    Tool::Write,
+    Tool::Write,
+    Tool::Write,
+    Tool::Script,
+    Tool::Script,
+    Tool::Ask,
+    Tool::Todo,
+    Tool::Missing,
+];
+
+/// How much there is at most of what can be there several times.
+#[derive(Clone, Copy)]
+struct Most {
+    messages: usize,
+    rounds: usize,
+    calls: usize,
+}
+
+const SMALL: Most = Most {
+    messages: 1,
+    rounds: 1,
+    calls: 2,
+};
+const LARGE: Most = Most {
+    messages: 3,
+    rounds: 2,
+    calls: 3,
+};
+
+impl Scenario {
+    /// The scenario of this seed.
+    pub fn of_seed(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        // Small ones find nearly everything, and a scenario takes time by the square of its size.
+        let (sessions, most) = match rng.u8(..100) {
+            0..94 => (1, SMALL),
+            94..98 => (2, SMALL),
+            98 => (3, SMALL),
+            _ => (rng.usize(1..=2), LARGE),
+        };
+        Self {
+            seed,
+            sessions: (0..sessions).map(|_| SessionPlan::random(&mut rng, most)).collect(),
+            full: (rng.u8(..8) == 0).then(|| (rng.u32(2..20), rng.u32(1..5))),
+        }
+    }
+
+    /// Whether the end depends on nothing but what was planned: then every run ends in the same way.
+    pub fn is_calm(&self) -> bool {
+        self.sessions.iter().all(SessionPlan::is_calm)
+    }
+
+    /// The plan of the call with this id.
+    pub fn call(&self, id: &str) -> Option<&Call> {
+        let mut numbers = id.split('.').map(|number| number.parse::<usize>().ok());
+        let mut next = || numbers.next().flatten();
+        let (session, message, round, call) = (next()?, next()?, next()?, next()?);
+        let message = self.sessions.get(session)?.messages.get(message)?;
+        message.rounds.get(round)?.calls.get(call)
+    }
+}
+
+/// The id of a call, by which everything else finds its plan.
+pub(crate) fn call_id(session: usize, message: usize, round: usize, call: usize) -> String {
+    format!("{session}.{message}.{round}.{call}")
+}
+
+impl SessionPlan {
+    fn random(rng: &mut Rng, most: Most) -> Self {
+        let stop = (rng.u8(..6) == 0).then(|| rng.u32(1..8));
+        // Another one now and then: it may come while the first is worked on.
+        let count = rng.usize(1..=most.messages) + usize::from(rng.u8(..8) == 0);
+        let mut messages: Vec<_> = (0..count).map(|_| Message::random(rng, most)).collect();
+        messages[0].when = When::Idle;
+        if stop.is_some() {
+            // What was said before a stop is read with what is said after it.
+            messages.push(Message {
+                when: When::Idle,
+                rounds: Vec::new(),
+                fails: false,
+            });
+        }
+        Self {
+            mode: Mode::ALL[rng.usize(..Mode::ALL.len())],
+            messages,
+            stop,
+            set_mode: (rng.u8(..8) == 0).then(|| (rng.u32(1..6), Mode::ALL[rng.usize(..Mode::ALL.len())])),
+        }
+    }
+
+    fn is_calm(&self) -> bool {
+        self.stop.is_none()
+            && self.set_mode.is_none()
+            && self.messages.iter().all(|message| message.when == When::Idle)
+    }
+}
+
+impl Message {
+    fn random(rng: &mut Rng, most: Most) -> Self {
+        let when = match rng.u8(..4) {
+            0 => When::Calls(rng.u32(1..3)),
+            _ => When::Idle,
+        };
+        Self {
+            when,
+            rounds: (0..rng.usize(..=most.rounds)).map(|_| Round::random(rng, most)).collect(),
+            fails: rng.u8(..12) == 0,
+        }
+    }
+}
+
+impl Round {
+    fn random(rng: &mut Rng, most: Most) -> Self {
+        Self {
+            thinks: rng.u8(..4) == 0,
+            pieces: rng.u8(..3),
+            slow: rng.u8(..6) == 0,
+            calls: (0..1 + rng.usize(..most.calls).saturating_sub(rng.usize(..2))).map(|_| Call::random(rng)).collect(),
+            cut: rng.u8(..16) == 0,
+        }
+    }
+}
+
+impl Call {
+    fn random(rng: &mut Rng) -> Self {
+        Self {
+            tool: match rng.u8(..30) {
+                0 => Tool::Invalid,
+                _ => TOOLS[rng.usize(..TOOLS.len())],
+            },
+            decision: match rng.bool() {
+                true => ApprovalDecision::Once,
+                false => DECISIONS[rng.usize(..DECISIONS.len())],
+            },
+            resolution: RESOLUTIONS[rng.usize(..RESOLUTIONS.len())],
+            slow: rng.u8(..6) == 0,
+            fails: rng.u8(..8) == 0,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Makes a scenario that fails smaller, as long as it fails.
+
+use crate::{Call, Failure, Message, Round, Sabotage, Scenario, SessionPlan, Tool, When, explore};
+
+/// How many smaller scenarios are tried at most.
+const MOST_TRIES: usize = 2_000;
+
+/// The smallest scenario found that still fails, whatever it fails by.
+pub fn shrink(failure: Box<Failure>, sabotage: Sabotage) -> Box<Failure> {
+    let mut smallest = failure;
+    let mut tries = 0;
+    'smaller: loop {
+        for candidate in candidates(&smallest.scenario) {
+            tries += 1;
+            if tries > MOST_TRIES {
+                return smallest;
+            }
+            if let Err(failure) = explore(&candidate, sabotage) {
+                smallest = failure;
+                continue 'smaller;
+            }
+        }
+        return smallest;
+    }
+}
+
+/// Scenarios with one thing less.
+fn candidates(scenario: &Scenario) -> Vec<Scenario> {
+    let mut all = Vec::new();
+    if scenario.full.is_some() {
+        all.push(Scenario {
+            full: None,
+            ..scenario.clone()
+        });
+    }
+    let with = |sessions| Scenario {
+        sessions,
+        ..scenario.clone()
+    };
+    if scenario.sessions.len() > 1 {
+        all.extend(without_one(&scenario.sessions).map(with));
+    }
+    all.extend(with_one_smaller(&scenario.sessions, smaller_session).map(with));
+    all
+}
+
+fn smaller_session(session: &SessionPlan) -> Vec<SessionPlan> {
+    let mut all = Vec::new();
+    let with = |messages| SessionPlan {
+        messages,
+        ..session.clone()
+    };
+    if session.messages.len() > 1 {
+        all.extend(without_one(&session.messages).map(with));
+    }
+    if session.stop.is_some() {
+        all.push(SessionPlan {
+            stop: None,
+            ..session.clone()
+        });
+    }
+    if session.set_mode.is_some() {
+        all.push(SessionPlan {
+            set_mode: None,
+            ..session.clone()
+        });
+    }
+    all.extend(with_one_smaller(&session.messages, smaller_message).map(with));
+    all
+}
+
+fn smaller_message(message: &Message) -> Vec<Message> {
+    let with = |rounds| Message {
+        rounds,
+        ..message.clone()
+    };
+    let mut all: Vec<Message> = without_one(&message.rounds).map(with).collect();
+    if message.fails || message.when != When::Idle {
+        all.push(Message {
+            fails: false,
+            when: When::Idle,
+            ..message.clone()
+        });
+    }
+    all.extend(with_one_smaller(&message.rounds, smaller_round).map(with));
+    all
+}
+
+fn smaller_round(round: &Round) -> Vec<Round> {
+    let with = |calls| Round {
+        calls,
+        ..round.clone()
+    };
+    let mut all: Vec<Round> = Vec::new();
+    if round.calls.len() > 1 {
+        all.extend(without_one(&round.calls).map(with));
+    }
+    if round.thinks || round.slow || round.cut || round.pieces > 0 {
+        all.push(Round {
+            thinks: false,
+            slow: false,
+            cut: false,
+            pieces: 0,
+            calls: round.calls.clone(),
+        });
+    }
+    all.extend(with_one_smaller(&round.calls, smaller_call).map(with));
+    all
+}
+
+fn smaller_call(call: &Call) -> Vec<Call> {
+    let mut all = Vec::new();
+    if call.slow || call.fails {
+        all.push(Call {
+            slow: false,
+            fails: false,
+            ..call.clone()
+        });
+    }
+    if call.tool != Tool::Read {
+        all.push(Call {
+            tool: Tool::Read,
+            ..call.clone()
+        });
+    }
+    all
+}
+
+fn without_one<T: Clone>(all: &[T]) -> impl Iterator<Item = Vec<T>> {
+    (0..all.len()).map(|at| {
+        let mut fewer = all.to_vec();
+        fewer.remove(at);
+        fewer
+    })
+}
+
+fn with_one_smaller<T: Clone>(all: &[T], smaller: impl Fn(&T) -> Vec<T>) -> impl Iterator<Item = Vec<T>> {
+    let mut made = Vec::new();
+    for (at, one) in all.iter().enumerate() {
+        for other in smaller(one) {
+            let mut changed = all.to_vec();
+            changed[at] = other;
+            made.push(changed);
+        }
+    }
+    made.into_iter()
+}

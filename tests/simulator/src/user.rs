@@ -1,0 +1,209 @@
+//! The user: looks at what is durable, and acts on it as planned. Survives every crash of the product, and says again what
+//! was not acknowledged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rtc_engine::{Asked, Command, Engine, Error, NewSession, Resolution, Send, SessionState};
+use rtc_types::{ClientId, Code, DeviceId, Mode, ProjectId, SessionId, UserId};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::model::words;
+use crate::scenario::{Scenario, SessionPlan, When};
+use crate::world::{Known, World};
+
+/// Far more than any scenario needs.
+const MOST_ACTS: usize = 1_000;
+/// After a refusal for want of room.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+pub(crate) const USER: UserId = UserId::new(Uuid::from_u128(1));
+const DEVICE: DeviceId = DeviceId::new(Uuid::from_u128(2));
+
+pub(crate) fn session_id(session: usize) -> SessionId {
+    SessionId::new(Uuid::from_u128(0x1_0000 + session as u128))
+}
+
+/// Each session has its own folder: what is allowed in one of them says nothing about the others.
+fn project_id(session: usize) -> ProjectId {
+    ProjectId::new(Uuid::from_u128(0x2_0000 + session as u128))
+}
+
+/// Acts until everything planned is done and nothing goes on. An error says what does not go on.
+pub(crate) async fn act(world: &Arc<World>, scenario: &Scenario, engine: &Engine) -> Result<(), String> {
+    let mut position = engine.position();
+    for _ in 0..MOST_ACTS {
+        position.borrow_and_update();
+        let (mut acted, mut over) = (false, true);
+        for (session, plan) in scenario.sessions.iter().enumerate() {
+            let at = Session {
+                world,
+                engine,
+                scenario,
+                session,
+                plan,
+            };
+            match at.look().await {
+                Ok(Look::Acted) => (acted, over) = (true, false),
+                Ok(Look::Waits) => over = false,
+                Ok(Look::Over) => {}
+                Err(Error::Refused { code: Code::DiskFull, .. }) => {
+                    tokio::time::sleep(TRY_AGAIN).await;
+                    (acted, over) = (true, false);
+                }
+                Err(Error::Store(error)) if error.nothing_applied() => {
+                    tokio::time::sleep(TRY_AGAIN).await;
+                    (acted, over) = (true, false);
+                }
+                // Somebody was faster; the next look shows it.
+                Err(Error::Refused { .. }) => over = false,
+                Err(error) => return Err(format!("session {session}: {error}")),
+            }
+        }
+        if over {
+            return Ok(());
+        }
+        if !acted && position.changed().await.is_err() {
+            return Err("the engine has ended".to_owned());
+        }
+    }
+    Err("the user acts again and again, and nothing comes of it".to_owned())
+}
+
+enum Look {
+    Acted,
+    /// Something goes on.
+    Waits,
+    /// Nothing goes on, nothing is planned.
+    Over,
+}
+
+struct Session<'a> {
+    world: &'a World,
+    engine: &'a Engine,
+    scenario: &'a Scenario,
+    session: usize,
+    plan: &'a SessionPlan,
+}
+
+impl Session<'_> {
+    fn known(&self) -> Known {
+        self.world.with(|facts| facts.users[self.session].clone())
+    }
+
+    fn know(&self, change: impl FnOnce(&mut Known)) {
+        self.world.with(|facts| change(&mut facts.users[self.session]));
+    }
+
+    async fn look(&self) -> Result<Look, Error> {
+        let known = self.known();
+        if known.said == 0 {
+            return self.say(0).await;
+        }
+        let state = self.engine.wake(session_id(self.session)).await?;
+        let messages = state.session.as_ref().map_or(0, |session| session.private.last_message);
+        if let Some((from, mode)) = self.plan.set_mode
+            && !known.mode_set
+            && messages >= from
+        {
+            return self.set_mode(mode).await;
+        }
+        if let Some(from) = self.plan.stop
+            && !known.stopped
+            && messages >= from
+        {
+            self.tell(Command::Stop).await?;
+            self.know(|known| known.stopped = true);
+            return Ok(Look::Acted);
+        }
+        if let Some(message) = self.next(&state, &known) {
+            return self.say(message).await;
+        }
+        if self.answer(&state).await? {
+            return Ok(Look::Acted);
+        }
+        Ok(if !state.is_idle() || known.said < self.plan.messages.len() {
+            Look::Waits
+        } else {
+            Look::Over
+        })
+    }
+
+    /// The message that is to be said now.
+    fn next(&self, state: &SessionState, known: &Known) -> Option<usize> {
+        let message = self.plan.messages.get(known.said)?;
+        let is_last = known.said + 1 == self.plan.messages.len();
+        // What comes after a stop waits for it, unless everything was over before it could come.
+        if self.plan.stop.is_some() && is_last && !known.stopped && !state.is_idle() {
+            return None;
+        }
+        let calls = state.session.as_ref().map_or(0, |session| session.private.last_rtc);
+        let now = match message.when {
+            When::Idle => state.is_idle(),
+            When::Calls(from) => state.is_idle() || calls >= from,
+        };
+        now.then_some(known.said)
+    }
+
+    async fn say(&self, message: usize) -> Result<Look, Error> {
+        let id = |text: String| ClientId::new(text).expect("a short text is a client id");
+        let send = Send {
+            client_id: id(format!("message-{}-{message}", self.session)),
+            text: words(self.session, message),
+            new_session: NewSession {
+                id: session_id(self.session),
+                client_id: id(format!("session-{}", self.session)),
+                user: USER,
+                device: DEVICE,
+                project: Some(project_id(self.session)),
+                mode: self.plan.mode,
+            },
+        };
+        self.engine.send(send).await?;
+        self.know(|known| known.said = known.said.max(message + 1));
+        Ok(Look::Acted)
+    }
+
+    async fn set_mode(&self, mode: Mode) -> Result<Look, Error> {
+        self.tell(Command::SetMode(mode)).await?;
+        self.know(|known| known.mode_set = true);
+        Ok(Look::Acted)
+    }
+
+    async fn tell(&self, command: Command) -> Result<(), Error> {
+        self.engine.tell(session_id(self.session), command).await.map(|_| ())
+    }
+
+    /// Answers what waits for an answer.
+    async fn answer(&self, state: &SessionState) -> Result<bool, Error> {
+        let Some((call, asked)) = state.waits_for_user() else {
+            return Ok(false);
+        };
+        let (rtc, id) = (call.stored.entity.id, call.stored.private.call_id.as_str());
+        let Some(plan) = self.scenario.call(id) else {
+            self.world.wrong(format!("the user is asked about {id}, which nobody called"));
+            return Ok(false);
+        };
+        match asked {
+            Asked::Question => self.engine.answer(rtc, json!(format!("answer {id}"))).await?,
+            Asked::Approval => {
+                self.tell(Command::Approve {
+                    rtc,
+                    decision: plan.decision,
+                    reason: None,
+                    device: DEVICE,
+                })
+                .await?;
+            }
+            Asked::Outcome => {
+                let decision = plan.resolution;
+                if decision == Resolution::Retry {
+                    self.world.with(|facts| facts.retried.push(id.into()));
+                }
+                self.tell(Command::Resolve { rtc, decision }).await?;
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,240 @@
+//! The world around the product, which does not die with it: the disk, what the model was asked, what the user knows. An
+//! image of all of it is taken after each effect of a run that is to be killed.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rtc_model::{AssistantBlock, Item, Request};
+use rtc_store::MemoryStore;
+
+/// Which part of the product is broken on purpose, to see that it is noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sabotage {
+    /// None.
+    #[default]
+    None,
+    /// A start of a change is said not to have had an effect, whatever is on disk.
+    RecoverLies,
+    /// The newest commit is not on the device, although it was answered.
+    ForgetsCommits,
+    /// A script that was started is said not to have had an effect.
+    ScriptsRunAgain,
+    /// The executor is never woken again after a start.
+    NeverWakes,
+}
+
+/// What is the case outside of the product. An image of it is a clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    /// The disk: path and content.
+    pub(crate) files: BTreeMap<String, String>,
+    /// The effects of calls, in order, by the call's id.
+    pub(crate) applied: Vec<Arc<str>>,
+    /// What the model was sent, in order.
+    pub(crate) asked: Vec<Arc<Asked>>,
+    /// What the user knows of each session.
+    pub(crate) users: Vec<Known>,
+    /// How often the user had a call started again.
+    pub(crate) retried: Vec<Arc<str>>,
+    /// How many commits were asked for.
+    pub(crate) commits: u32,
+    pub(crate) ticks: u64,
+}
+
+/// What the user knows of a session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    /// How many messages were acknowledged.
+    pub(crate) said: usize,
+    pub(crate) stopped: bool,
+    pub(crate) mode_set: bool,
+}
+
+/// What the model was sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) session: usize,
+    /// Of each item: what it says. What a script is said to have done is left out of it.
+    pub(crate) items: Vec<u64>,
+    /// The user's words in it.
+    pub(crate) said: Vec<String>,
+}
+
+/// A moment at which the product can be killed.
+#[derive(Debug)]
+pub(crate) struct Point {
+    /// The effect before it.
+    pub(crate) after: String,
+    pub(crate) facts: Facts,
+    pub(crate) store: MemoryStore,
+}
+
+pub(crate) struct World {
+    inner: Mutex<Inner>,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) sabotage: Sabotage,
+}
+
+struct Inner {
+    facts: Facts,
+    /// Taken only where the run is to be killed.
+    points: Option<Vec<Point>>,
+    /// The store at the effect before, for a store that forgets.
+    before: Option<MemoryStore>,
+    /// What must never be and was seen.
+    wrong: Option<String>,
+}
+
+impl World {
+    pub(crate) fn new(facts: Facts, store: Arc<MemoryStore>, is_killed: bool, sabotage: Sabotage) -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                facts,
+                points: is_killed.then(Vec::new),
+                before: None,
+                wrong: None,
+            }),
+            store,
+            sabotage,
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the facts, or changes what is no effect.
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&mut Facts) -> T) -> T {
+        look(&mut self.inner().facts)
+    }
+
+    /// An effect: from here on the product can be found killed after it.
+    pub(crate) fn effect(&self, what: impl FnOnce() -> String, change: impl FnOnce(&mut Facts)) {
+        let inner = &mut *self.inner();
+        change(&mut inner.facts);
+        let Some(points) = &mut inner.points else { return };
+        let after = what();
+        // What is not flushed may be there or not.
+        for (kept, note) in [(0, ""), (usize::MAX, ", nothing lost")] {
+            if kept == 0 || self.store.unflushed() > 0 {
+                let mut store = self.store.image(kept);
+                if self.sabotage == Sabotage::ForgetsCommits {
+                    store = inner.before.replace(self.store.image(kept)).unwrap_or(store);
+                }
+                points.push(Point {
+                    after: format!("{after}{note}"),
+                    facts: inner.facts.clone(),
+                    store,
+                });
+            }
+        }
+    }
+
+    /// Something that must never be. The first one counts.
+    pub(crate) fn wrong(&self, what: String) {
+        self.inner().wrong.get_or_insert(what);
+    }
+
+    pub(crate) fn seen_wrong(&self) -> Option<String> {
+        self.inner().wrong.clone()
+    }
+
+    pub(crate) fn take_points(&self) -> Vec<Point> {
+        self.inner().points.take().unwrap_or_default()
+    }
+
+    pub(crate) fn tick(&self) -> u64 {
+        self.with(|facts| {
+            facts.ticks += 1;
+            facts.ticks
+        })
+    }
+
+    /// A request has reached the model.
+    pub(crate) fn asked(&self, session: usize, request: &Request) {
+        if let Err(why) = paired(&request.items) {
+            self.wrong(format!("a request of session {session}: {why}"));
+        }
+        let asked = Arc::new(Asked {
+            session,
+            items: request.items.iter().map(digest).collect(),
+            said: request
+                .items
+                .iter()
+                .filter_map(|item| match item {
+                    Item::User { text } => Some(text.clone()),
+                    _ => None,
+                })
+                .collect(),
+        });
+        self.effect(
+            || format!("request {} of session {session}", asked.items.len()),
+            |facts| facts.asked.push(asked.clone()),
+        );
+    }
+}
+
+/// Each call is followed by exactly one result with its id, before anything else.
+fn paired(items: &[Item]) -> Result<(), String> {
+    let mut open: Vec<&str> = Vec::new();
+    for item in items {
+        match item {
+            Item::ToolResult { call_id, .. } => match open.iter().position(|id| id == call_id) {
+                Some(at) => _ = open.remove(at),
+                None => return Err(format!("a result for {call_id}, which has one or was not called")),
+            },
+            _ if !open.is_empty() => return Err(format!("no result for {open:?}")),
+            Item::Assistant { blocks } => open.extend(blocks.iter().filter_map(|block| match block {
+                AssistantBlock::ToolCall { id, .. } => Some(id.as_str()),
+                _ => None,
+            })),
+            Item::User { .. } => {}
+        }
+    }
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("no result for {open:?}"))
+    }
+}
+
+fn digest(item: &Item) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match item {
+        Item::User { text } => ("user", text).hash(&mut hasher),
+        Item::Assistant { blocks } => {
+            for block in blocks {
+                match block {
+                    AssistantBlock::Thinking { text } => ("thinking", text).hash(&mut hasher),
+                    AssistantBlock::Text { text } => ("text", text).hash(&mut hasher),
+                    AssistantBlock::ToolCall { id, name, arguments } => {
+                        ("call", id, name, arguments).hash(&mut hasher);
+                    }
+                    AssistantBlock::Provider { value } => ("provider", value.to_string()).hash(&mut hasher),
+                }
+            }
+        }
+        Item::ToolResult {
+            call_id,
+            tool_name,
+            text,
+            is_error,
+        } => {
+            if is_script_output(tool_name, text) {
+                ("script", call_id).hash(&mut hasher);
+            } else {
+                ("result", call_id, tool_name, text, is_error).hash(&mut hasher);
+            }
+        }
+    }
+    hasher.finish()
+}
+
+/// What a script that was started came to, or that this is not known: it depends on when the product was killed.
+pub(crate) fn is_script_output(tool: &str, text: &str) -> bool {
+    tool == "script"
+        && (text.contains("ran ")
+            || text.contains("the call was started and the program ended before its result was known")
+            || text.contains("The user looked and says that this call is done"))
+}

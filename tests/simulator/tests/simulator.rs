@@ -1,0 +1,102 @@
+//! A million kills, and faults made on purpose that they find.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rtc_simulator::{Failure, Sabotage, Scenario, explore, shrink};
+
+/// How many points are run, unless `RTC_SIM_POINTS` says otherwise.
+const POINTS: u64 = 1_000_000;
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number, not {text}")))
+}
+
+/// From the first seed on until there are so many points, on all processors. Gives points and scenarios.
+fn explore_many(first: u64, points: u64) -> Result<(u64, u64), Box<Failure>> {
+    let (seed, done) = (AtomicU64::new(first), AtomicU64::new(0));
+    let failure: Mutex<Option<Box<Failure>>> = Mutex::new(None);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while done.load(Ordering::Relaxed) < points && failure.lock().unwrap().is_none() {
+                    let scenario = Scenario::of_seed(seed.fetch_add(1, Ordering::Relaxed));
+                    match explore(&scenario, Sabotage::None) {
+                        Ok(count) => _ = done.fetch_add(count, Ordering::Relaxed),
+                        Err(found) => _ = failure.lock().unwrap().get_or_insert(found),
+                    }
+                }
+            });
+        }
+    });
+    match failure.into_inner().unwrap() {
+        Some(failure) => Err(failure),
+        None => Ok((done.into_inner(), seed.into_inner() - first)),
+    }
+}
+
+/// `RTC_SIM_SEED` runs one scenario, `RTC_SIM_FIRST` begins with another seed than 0.
+#[test]
+fn whatever_is_killed_wherever_ends_as_if_nothing_had_happened() {
+    let start = std::time::Instant::now();
+    let found = match number("RTC_SIM_SEED") {
+        Some(seed) => explore(&Scenario::of_seed(seed), Sabotage::None).map(|points| (points, 1)),
+        None => explore_many(
+            number("RTC_SIM_FIRST").unwrap_or(0),
+            number("RTC_SIM_POINTS").unwrap_or(POINTS),
+        ),
+    };
+    match found {
+        Ok((points, scenarios)) => {
+            println!("{points} points of {scenarios} scenarios in {:.1?}", start.elapsed());
+        }
+        Err(failure) => {
+            let seed = failure.scenario.seed;
+            let small = shrink(failure.clone(), Sabotage::None);
+            panic!("{failure}\n\nmade smaller: {small}\n\nagain: RTC_SIM_SEED={seed} cargo test -p rtc-simulator");
+        }
+    }
+}
+
+/// The first scenario that shows the fault, made smaller.
+fn found(sabotage: Sabotage) -> Box<Failure> {
+    let failure = (0..1_000)
+        .find_map(|seed| explore(&Scenario::of_seed(seed), sabotage).err())
+        .expect("the fault is found");
+    shrink(failure, sabotage)
+}
+
+fn size(scenario: &Scenario) -> (usize, usize) {
+    let messages = scenario.sessions.iter().flat_map(|session| &session.messages);
+    let calls = messages.flat_map(|message| &message.rounds).flat_map(|round| &round.calls);
+    (scenario.sessions.len(), calls.count())
+}
+
+#[test]
+fn a_change_that_is_made_twice_is_found() {
+    let failure = found(Sabotage::RecoverLies);
+    assert!(failure.what.contains("took effect 2 times"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn a_script_that_runs_again_by_itself_is_found() {
+    let failure = found(Sabotage::ScriptsRunAgain);
+    assert!(failure.what.contains("took effect 2 times"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn a_call_that_nobody_takes_up_again_is_found() {
+    let failure = found(Sabotage::NeverWakes);
+    assert!(failure.what.contains("it does not go on"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn a_commit_that_is_lost_is_found() {
+    let failure = found(Sabotage::ForgetsCommits);
+    assert!(size(&failure.scenario).1 <= 1, "{failure}");
+}
