@@ -173,3 +173,44 @@ fn a_store_of_a_newer_version_is_left_alone() {
     std::fs::write(&path, text).expect("the header is written");
     assert_eq!(place.sessions().len(), 1, "with the right version all is there");
 }
+
+#[test]
+fn no_call_touches_the_programs_own_data() {
+    let place = project(&[("notes.txt", "zz\n")]);
+    let data = place.root().join(".app/data");
+    let ask = |text: &str| {
+        let mut command = Command::new(binary());
+        command.args(["run", text, "--model", "offline", "--mode", "bypass", "--root"]);
+        command.arg(place.root()).arg("--data").arg(&data);
+        run(command, b"")
+    };
+    assert_eq!(ask("list the files").code, Some(0));
+    let identity = || std::fs::read(data.join("identity.json")).expect("the file is there");
+    let before = identity();
+    let mut told = String::new();
+    for text in [
+        "overwrite .app/data/identity.json with 'zz'",
+        "append 'zz' to .app/data/store/lock",
+        "create .app/data/new.txt with 'zz'",
+        "read .app/data/identity.json",
+    ] {
+        let ended = ask(text);
+        told.push_str(&format!("{text}: exit {:?}\n{}", ended.code, tidy(&place, &ended.stdout)));
+    }
+    insta::assert_snapshot!(told, @"");
+    assert_eq!(identity(), before);
+    assert!(!data.join("new.txt").exists());
+}
+
+#[test]
+fn the_programs_own_data_is_no_project() {
+    let place = project(&[]);
+    assert_eq!(alone(&place, "list the files", &[]).code, Some(0));
+    for folder in ["", "store", "scratch"] {
+        let mut command = place.command(&["run", "list the files", "--root"]);
+        command.arg(place.data().join(folder));
+        let ended = run(command, b"");
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{folder}");
+        assert!(ended.stderr.contains("holds this program's own data"), "{}", ended.stderr);
+    }
+}

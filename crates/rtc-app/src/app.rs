@@ -31,6 +31,7 @@ pub struct App {
     engine: Engine,
     executor: Executor,
     config: Config,
+    own_data: PathBuf,
     user: UserId,
     device: DeviceId,
 }
@@ -69,16 +70,16 @@ impl App {
         config: Config,
         model: ModelId,
     ) -> Result<Self, Error> {
-        let (scratch, pre_images) = (folder.join("scratch"), folder.join("pre-images"));
-        data::make(&scratch)?;
-        // What it keeps is the content of files of the user: for its owner only.
-        data::make(&pre_images)?;
+        // What they keep is the content of files of the user: for its owner only.
+        data::make(&folder.join("scratch"))?;
+        data::make(&folder.join("pre-images"))?;
+        let own_data = data::real(folder)?;
         let port = EnginePort::default();
         let mut tools = Registry::default();
         for tool in rtc_tools::tools() {
             tools.register(tool);
         }
-        let places = Folders::new(scratch, &pre_images)?;
+        let places = Folders::new(own_data.clone())?;
         let executor = Executor::new(Arc::new(port.clone()), tools.clone(), Arc::new(places));
         tools.register(handle(TodoWrite));
         let clock = Arc::new(SystemClock);
@@ -96,6 +97,7 @@ impl App {
             engine,
             executor,
             config,
+            own_data,
             user: identity.user_id,
             device: identity.device_id,
         })
@@ -131,6 +133,9 @@ impl App {
             path: root.to_owned(),
             reason: error.to_string(),
         })??;
+        if real.starts_with(&self.own_data) {
+            return Err(Error::OwnData(real));
+        }
         let root = real
             .to_str()
             .ok_or_else(|| Error::NotUnicode(real.clone()))?

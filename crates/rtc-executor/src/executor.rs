@@ -90,8 +90,8 @@ impl Executor {
             text,
             paths: Vec::new(),
         };
-        let extensions = match self.inner.places.of(root).await {
-            Ok(extensions) => extensions,
+        let place = match self.inner.places.of(root).await {
+            Ok(place) => place,
             Err(error) => return Some(text(error.to_string())),
         };
         let policy = Policy {
@@ -107,9 +107,14 @@ impl Executor {
             rtc: RtcId::new(uuid::Uuid::nil()),
             attempt: 0,
             cancel: self.inner.shutdown.child_token(),
-            permit: Arc::new(PathPermit::new(tool.describe().name.clone(), tool.kind(), terms)),
+            permit: Arc::new(PathPermit::new(
+                tool.describe().name.clone(),
+                tool.kind(),
+                place.own_data,
+                terms,
+            )),
             seen: Arc::new(SeenByCall::new(self.inner.port.clone(), session)),
-            extensions,
+            extensions: place.extensions,
         };
         match tool.preview(&context, args).await {
             Ok(preview) => preview,
@@ -206,8 +211,8 @@ impl Executor {
             let Some(call) = self.inner.port.load(rtc).await? else {
                 return Ok(Ran::Waits);
             };
-            let extensions = self.inner.places.of(call.root.clone()).await;
-            crate::call::run(&self.inner, call, cancel, extensions).await
+            let place = self.inner.places.of(call.root.clone()).await;
+            crate::call::run(&self.inner, call, cancel, place).await
         }
         .await;
         run.ended.send_replace(Some(result.clone()));

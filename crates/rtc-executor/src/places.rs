@@ -1,7 +1,7 @@
 //! Where calls run: the project folder of each, and where it keeps what it displaces.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use async_trait::async_trait;
@@ -12,26 +12,44 @@ use rtc_tool::{Extensions, ToolError};
 #[async_trait]
 pub trait Places: Send + Sync + 'static {
     /// For a call in this folder; `None`: in none that the user opened. Fails where the folder cannot be opened.
-    async fn of(&self, root: Option<PathBuf>) -> Result<Extensions, ToolError>;
+    async fn of(&self, root: Option<PathBuf>) -> Result<Place, ToolError>;
+}
+
+/// What calls in one folder have around them.
+#[derive(Clone, Default)]
+pub struct Place {
+    /// What tools find in their context.
+    pub extensions: Extensions,
+    /// The virtual path of what no call may touch, whatever the user allows: the program's own data.
+    pub own_data: Option<String>,
 }
 
 /// Folders of this machine.
 pub struct Folders {
     scratch: PathBuf,
+    own_data: PathBuf,
     pre_images: Arc<PreImageFolder>,
     /// A folder is opened once while somebody uses it.
     open: Mutex<HashMap<PathBuf, Weak<Project>>>,
 }
 
 impl Folders {
-    /// `scratch` is for sessions without a project; displaced content is kept in `pre_images`, which is made if it is
-    /// not there.
-    pub fn new(scratch: PathBuf, pre_images: &Path) -> Result<Self, rtc_fs::Error> {
+    /// `own_data` is the real path of the folder that holds the program's own data. Beneath it, `scratch` is for
+    /// sessions without a project, and displaced content is kept in `pre-images`, which is made if it is not there.
+    pub fn new(own_data: PathBuf) -> Result<Self, rtc_fs::Error> {
         Ok(Self {
-            scratch,
-            pre_images: Arc::new(PreImageFolder::open(pre_images)?),
+            scratch: own_data.join("scratch"),
+            pre_images: Arc::new(PreImageFolder::open(&own_data.join("pre-images"))?),
+            own_data,
             open: Mutex::default(),
         })
+    }
+
+    /// Where the program's own data is in a project that holds it.
+    fn own_data_in(&self, project: &Project) -> Option<String> {
+        let inside = self.own_data.strip_prefix(project.real_root()).ok()?;
+        let names = inside.components().map(|name| name.as_os_str().to_string_lossy());
+        Some(names.fold(String::new(), |path, name| format!("{path}/{name}")))
     }
 
     async fn project(&self, root: PathBuf) -> Result<Arc<Project>, ToolError> {
@@ -58,10 +76,15 @@ impl Folders {
 
 #[async_trait]
 impl Places for Folders {
-    async fn of(&self, root: Option<PathBuf>) -> Result<Extensions, ToolError> {
+    async fn of(&self, root: Option<PathBuf>) -> Result<Place, ToolError> {
         let project = self.project(root.unwrap_or_else(|| self.scratch.clone())).await?;
-        Ok(Extensions::default()
+        let own_data = self.own_data_in(&project);
+        let extensions = Extensions::default()
             .with(project)
-            .with(self.pre_images.clone()))
+            .with(self.pre_images.clone());
+        Ok(Place {
+            extensions,
+            own_data,
+        })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rtc_app::EnginePort;
 use rtc_engine::{Engine, Host, StoredMessage, StoredRtc, StoredTurn, TurnContext};
-use rtc_executor::{Executor, Places};
+use rtc_executor::{Executor, Place, Places};
 use rtc_model::{Model, ModelId};
 use rtc_store::MemoryStore;
 use rtc_tool::{Extensions, Registry, ToolError, ToolHandle};
@@ -145,8 +145,11 @@ struct OneBench(Arc<Bench>);
 
 #[async_trait]
 impl Places for OneBench {
-    async fn of(&self, _: Option<std::path::PathBuf>) -> Result<Extensions, ToolError> {
-        Ok(Extensions::default().with(self.0.clone()))
+    async fn of(&self, _: Option<std::path::PathBuf>) -> Result<Place, ToolError> {
+        Ok(Place {
+            extensions: Extensions::default().with(self.0.clone()),
+            own_data: None,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The world around the product, which does not die with it: the disk, what the model was asked, what the user knows. An
 //! image of all of it is taken after each effect of a run that is to be killed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ pub enum Sabotage {
     None,
     /// A start of a change is said not to have had an effect, whatever is on disk.
     RecoverLies,
-    /// The newest commit is not on the device, although it was answered.
+    /// A commit is on the device only after the next two effects.
     ForgetsCommits,
     /// A script that was started is said not to have had an effect.
     ScriptsRunAgain,
@@ -80,8 +80,8 @@ struct Inner {
     facts: Facts,
     /// Taken only where the run is to be killed.
     points: Option<Vec<Point>>,
-    /// The store at the effect before, for a store that forgets.
-    before: Option<MemoryStore>,
+    /// The store at the effects before, the oldest first, for a store that forgets.
+    before: VecDeque<MemoryStore>,
     /// What must never be and was seen.
     wrong: Option<String>,
 }
@@ -92,7 +92,7 @@ impl World {
             inner: Mutex::new(Inner {
                 facts,
                 points: is_killed.then(Vec::new),
-                before: None,
+                before: VecDeque::new(),
                 wrong: None,
             }),
             store,
@@ -120,7 +120,11 @@ impl World {
             if kept == 0 || self.store.unflushed() > 0 {
                 let mut store = self.store.image(kept);
                 if self.sabotage == Sabotage::ForgetsCommits {
-                    store = inner.before.replace(self.store.image(kept)).unwrap_or(store);
+                    inner.before.push_back(self.store.image(kept));
+                    store = inner.before[0].image(kept);
+                    if inner.before.len() > 2 {
+                        inner.before.pop_front();
+                    }
                 }
                 points.push(Point {
                     after: format!("{after}{note}"),

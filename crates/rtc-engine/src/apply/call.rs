@@ -56,6 +56,16 @@ impl Ended {
         }
     }
 
+    /// An earlier start of the call may have taken effect, whatever became of this one.
+    fn after_unknown_start(&mut self) {
+        if self.status == RtcStatus::Completed || matches!(self.effect, Some(Changed::Applied | Changed::Unknown)) {
+            return;
+        }
+        self.effect = Some(Changed::Unknown);
+        let error = self.error.get_or_insert_default();
+        error.push_str("; an earlier start of this call may have taken effect, look before you repeat it");
+    }
+
     /// What the model reads.
     pub(super) fn text(&self, tool: &str) -> String {
         let reason = self.error.as_deref().unwrap_or_default();
@@ -395,9 +405,12 @@ pub(super) fn resolve(draft: &mut Draft, rtc: RtcId, decision: Resolution) -> Re
 }
 
 /// Ends a call: its record, its output message and, after the last one and if `go_on`, the turn goes on.
-pub(super) fn end_call(draft: &mut Draft, rtc: RtcId, ended: Ended, go_on: bool) {
+pub(super) fn end_call(draft: &mut Draft, rtc: RtcId, mut ended: Ended, go_on: bool) {
     let Some(index) = find(draft, rtc) else { return };
     let Call { mut stored, .. } = draft.state.calls.remove(index);
+    if stored.private.unsure {
+        ended.after_unknown_start();
+    }
     debug_assert!(
         stored.entity.status.may_become(ended.status),
         "{:?}",

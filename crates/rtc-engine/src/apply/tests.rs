@@ -17,6 +17,7 @@ use super::*;
 use crate::command::{Outcome, Plan, PlannedCall, Resolution};
 
 /// A session, its log, and what the driver was told to do.
+#[derive(Clone)]
 struct Lane {
     state: SessionState,
     rules: Vec<rtc_types::Rule>,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use async_trait::async_trait;
 use rtc_tool::{
     Access, CallContext, Capabilities, Kind, Policy, Prepared, Progress, ProgressSender, Recovery, Subject,
-    Tool, handle,
+    Tool, ToolError, handle,
 };
 use rtc_types::{ClientId, DeviceId, MessageId, Mode, Rtc, RtcStatus, SessionId, Timestamp, TurnId};
 use schemars::JsonSchema;
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::*;
-use crate::{Claimed, Started};
+use crate::{Claimed, Folders, Started};
 
 /// What the engine was told, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -297,7 +297,9 @@ fn bench_with(does: Does, recovery: fn() -> Recovery, change: impl FnOnce(&mut F
         runs: runs.clone(),
         gate: gate.clone(),
     }));
-    let places = Folders::new(folder.path().into(), &folder.path().join("pre-images")).unwrap();
+    #[allow(clippy::disallowed_methods, reason = "a test makes its folders")]
+    std::fs::create_dir(folder.path().join("scratch")).unwrap();
+    let places = Folders::new(folder.path().into()).unwrap();
     let executor = Executor::new(port.clone(), tools, Arc::new(places));
     Bench {
         port,

@@ -87,8 +87,17 @@ fn a_call_started_again_without_certainty_is_never_said_to_have_changed_nothing(
         rtc,
         decision: Resolution::Retry,
     });
+    let mut refused = lane.clone();
     lane.tell(Command::Stop);
     assert_eq!(lane.rtc(rtc).effect, Some(Changed::Unknown));
+    // Or refused, now that the user asks for more.
+    refused.tell(Command::SetMode(Mode::Plan));
+    refused.claim(0, true).unwrap();
+    assert_eq!(
+        (refused.rtc(rtc).status, refused.rtc(rtc).effect),
+        (RtcStatus::Rejected, Some(Changed::Unknown))
+    );
+    insta::assert_snapshot!(refused.output(rtc), @"");
 }
 
 #[test]
