@@ -87,7 +87,7 @@ impl Http {
             .map_err(|_| Error::Unreachable {
                 reason: format!("no answer within {}", seconds(first_byte)),
             })?
-            .map_err(|error| Error::Unreachable { reason: told(&error) })?;
+            .map_err(|error| unreachable(&error))?;
         if response.status().as_u16() == 200 {
             Ok(sse::events(self.pieces(response)))
         } else {
@@ -149,6 +149,16 @@ pub(crate) fn told(error: &reqwest::Error) -> String {
         }
     } else {
         cause.to_string()
+    }
+}
+
+/// No connection. A certificate that is not trusted will not be trusted in a moment either.
+pub(crate) fn unreachable(error: &reqwest::Error) -> Failure {
+    let reason = told(error);
+    let again = !reason.contains("certificate");
+    Failure {
+        again,
+        ..Error::Unreachable { reason }.into()
     }
 }
 
