@@ -65,6 +65,7 @@ fn stop_before_the_turn_begins_is_not_lost() {
         system: String::new(),
         tools: Vec::new(),
         mode: Mode::Edit,
+        max_rounds: None,
     };
     lane.tell(Command::Begin {
         context: Box::new(context),
