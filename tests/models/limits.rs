@@ -29,7 +29,13 @@ fn at_the_limit_the_turn_ends_and_the_next_message_goes_on_from_there() {
         "{}",
         limited.stderr
     );
-    insta::assert_snapshot!(limited.stderr, @"");
+    insta::assert_snapshot!(limited.stderr, @"
+    ● read /a.txt
+             1	one
+    ● read /b.txt
+             1	two
+    The turn ends at its limit: the limit of replies in a turn (2) is reached, and the model is not done; what it did is kept, and the next message goes on from there
+    ");
     assert_eq!(desk.asked().len(), 2, "the model is not asked once more");
     assert_whole(&desk.place.last_session());
     let on = desk.run("go on", &["--continue", "--max-rounds", "1", "--output", "json"]);
@@ -39,7 +45,15 @@ fn at_the_limit_the_turn_ends_and_the_next_message_goes_on_from_there() {
         (&result["status"], &result["text"]),
         (&"completed".into(), &"One and two.".into())
     );
-    insta::assert_snapshot!(conversation(&desk.asked()[2]), @"");
+    insta::assert_snapshot!(conversation(&desk.asked()[2]), @r#"
+    {"role":"system","content":"You are an agent that wo …"}
+    {"role":"user","content":"what is in them?"}
+    {"role":"assistant","content":null,"tool_calls":[{"id":"call_a","type":"function","function":{"name":"read","arguments":"{\"path\":\"/a.txt\"}"}}]}
+    {"role":"tool","tool_call_id":"call_a","content":"     1\tone"}
+    {"role":"assistant","content":null,"tool_calls":[{"id":"call_b","type":"function","function":{"name":"read","arguments":"{\"path\":\"/b.txt\"}"}}]}
+    {"role":"tool","tool_call_id":"call_b","content":"     1\ttwo"}
+    {"role":"user","content":"go on"}
+    "#);
     assert_whole(&desk.place.last_session());
 }
 
@@ -58,7 +72,7 @@ fn the_result_says_why_the_turn_ended() {
         result["calls"][0]["status"], "completed",
         "what was asked for is done"
     );
-    insta::assert_snapshot!(result["error"].as_str().expect("a reason"), @"");
+    insta::assert_snapshot!(result["error"].as_str().expect("a reason"), @"the limit of replies in a turn (1) is reached, and the model is not done; what it did is kept, and the next message goes on from there");
 }
 
 #[test]

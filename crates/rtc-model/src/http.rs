@@ -216,6 +216,9 @@ fn build(endpoint: &Endpoint) -> Result<Client, Failure> {
         let told = |reason: String| failed(format!("the certificates in {}: {reason}", file.display()));
         let bytes = std::fs::read(file).map_err(|error| told(error.to_string()))?;
         let certificates = Certificate::from_pem_bundle(&bytes).map_err(|error| told(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(told("there is none in it".into()));
+        }
         builder = builder.tls_certs_merge(certificates);
     }
     builder.build().map_err(|error| failed(self::told(&error)))

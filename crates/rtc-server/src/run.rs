@@ -92,6 +92,17 @@ impl Turn<'_> {
                 engine.tell(session, Command::SetMode(mode)).await?;
             }
         }
+        // One for the whole turn: a second one would miss what was pressed before it was made. It listens once it was
+        // polled, which is before there is anything to stop.
+        let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
+        tokio::select! {
+            biased;
+            stopped = &mut interrupt => {
+                stopped?;
+                return Ok(Exit::Stopped);
+            }
+            () = std::future::ready(()) => {}
+        }
         if let Some(text) = prompt {
             engine.send(self.message(session, project, text)?).await?;
         }
@@ -102,8 +113,6 @@ impl Turn<'_> {
         });
         let mut asker = Asker::new(self.console, ask);
         let mut show = Show::default();
-        // One for the whole turn: a second one would miss what was pressed before it was made.
-        let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
         let mut begun = false;
         let ended = 'turn: loop {
             // Before the state is looked at: what is committed after this line wakes the loop again.
