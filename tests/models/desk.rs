@@ -55,6 +55,8 @@ impl Desk {
         let api = match self.dialect {
             Dialect::Chat => "openai-chat",
             Dialect::Messages => "anthropic-messages",
+            Dialect::Ollama => "ollama",
+            Dialect::Gemini => "gemini",
         };
         let config = format!(
             "model = \"scripted\"\n[models.scripted]\napi = \"{api}\"\nbase_url = \"{base_url}\"\nmodel = \"m-1\"\n\
@@ -103,6 +105,9 @@ impl Desk {
                     .header("authorization")
                     .and_then(|value| value.strip_prefix("Bearer ")),
                 Dialect::Messages => one.header("x-api-key"),
+                Dialect::Gemini => one.header("x-goog-api-key"),
+                // It has none.
+                Dialect::Ollama => Some(KEY),
             };
             assert_eq!(key, Some(KEY));
             assert!(!text(&one.body).contains(KEY));

@@ -186,6 +186,86 @@ fn a_reply_that_breaks_off_after_its_first_words_is_a_failure() {
 }
 
 #[test]
+fn an_error_in_the_stream_is_told_by_its_class() {
+    let cases = [
+        ("a fault", "api_error", "it broke"),
+        ("overloaded", "overloaded_error", "Overloaded"),
+        ("too many", "rate_limit_error", "slow down"),
+        ("wrong key", "authentication_error", "invalid key hidden-words"),
+        ("no rights", "permission_error", "not for you"),
+        ("no money", "billing_error", "check your plan"),
+        ("not understood", "invalid_request_error", "extra field"),
+        ("too long", "invalid_request_error", "prompt is too long: 9 > 8"),
+        ("no such model", "not_found_error", "unknown model"),
+    ];
+    for dialect in BOTH {
+        let mut all = Vec::new();
+        for (name, kind, message) in cases {
+            let error = json!({"type": "error", "error": {"type": kind, "message": message}});
+            let within = Answer::text("Hello there.").without_end().event(&error);
+            let (told, asked) = fails(dialect, vec![within]);
+            assert_eq!(asked, 1, "{name}");
+            all.push(format!("{name}: {told}"));
+        }
+        insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @"
+        a fault: exit 4: The model gave no answer: the model's server failed (it broke); try again in a moment, or choose another model
+        overloaded: exit 4: The model gave no answer: the model is overloaded; try again in a moment, or choose another model
+        too many: exit 4: The model gave no answer: the model's rate limit is reached; wait, or choose another model
+        wrong key: exit 4: The model gave no answer: the model did not accept the key (invalid key [key]); check the key of this model in the configuration
+        no rights: exit 4: The model gave no answer: the model did not accept the key (not for you); check the key of this model in the configuration
+        no money: exit 4: The model gave no answer: the model did not accept the key (check your plan); check the key of this model in the configuration
+        not understood: exit 1: The model gave no answer: the model did not accept the request (extra field); check that the configured model and API match
+        too long: exit 1: The model gave no answer: the conversation is longer than this model can read; compact it, or begin a new session
+        no such model: exit 1: The model gave no answer: the model did not accept the request (there is no model `m-1` there, unknown model); check that the configured model and API match
+        "); }
+    }
+}
+
+#[test]
+fn an_error_before_the_first_word_is_asked_again_if_it_may_pass() {
+    let error = |kind: &str| {
+        let error = json!({"type": "error", "error": {"type": kind, "message": "no"}});
+        Answer::reply().without_end().event(&error)
+    };
+    for dialect in BOTH {
+        let answers = [error("overloaded_error"), Answer::text("Here.")];
+        let desk = Desk::new(dialect, FILES, ModelServer::in_order(answers));
+        let ran = desk.run("hello", &[]);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(0), "Here.\n"),
+            "{}",
+            ran.stderr
+        );
+        let (told, asked) = fails(dialect, vec![error("authentication_error")]);
+        assert_eq!((asked, &told[..6]), (1, "exit 4"), "{told}");
+    }
+}
+
+#[test]
+fn an_error_after_the_end_undoes_nothing() {
+    let late = json!({"type": "error", "error": {"type": "api_error", "message": "too late"}});
+    for dialect in BOTH {
+        let call = Answer::reply()
+            .call("call_a", "read", r#"{"path":"/a.txt"}"#)
+            .then(&late);
+        let desk = Desk::new(
+            dialect,
+            FILES,
+            ModelServer::in_order([call, Answer::text("One.").then(&late)]),
+        );
+        let ran = desk.run("what is in a.txt?", &[]);
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(0), "One.\n"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(desk.asked().len(), 2);
+    }
+}
+
+#[test]
 fn a_stall_is_asked_again_and_no_tool_runs_twice() {
     for dialect in BOTH {
         let call = Answer::reply().call(

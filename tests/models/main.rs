@@ -7,10 +7,15 @@
     reason = "tests start processes and look at files from outside"
 )]
 
+mod certificates;
 mod desk;
 mod failures;
+mod limits;
 mod listing;
 mod names;
+mod others;
+mod output;
 mod restarts;
+mod stopping;
 mod thoughts;
 mod turns;

@@ -1,5 +1,8 @@
 //! Which model a name means, and what is read of the environment and the project.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+
 use rtc_tests::model_server::{Answer, Dialect, ModelServer};
 use rtc_tests::{Workplace, text};
 
@@ -99,4 +102,62 @@ fn nothing_of_the_project_says_which_model_or_where() {
         .expect("rtc-headless starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(server.asked().is_empty());
+}
+
+#[test]
+fn a_proxy_leads_to_models_elsewhere_and_never_to_this_machine() {
+    let server = ModelServer::start(|_| Answer::text("Hello."));
+    let proxy = server.base_url(Dialect::Messages);
+    let far = [
+        ("OPENAI_BASE_URL", "http://model.example/v1"),
+        ("HTTP_PROXY", proxy.as_str()),
+    ];
+    let place = Workplace::empty();
+    assert_eq!(run(&place, &["--model", "openai/a"], &far).stdout, "Hello.\n");
+    assert_eq!(server.asked()[0].header("host"), Some("model.example"));
+    let chat = server.base_url(Dialect::Chat);
+    let near = [
+        ("OPENAI_BASE_URL", chat.as_str()),
+        ("HTTP_PROXY", "http://127.0.0.1:1"),
+    ];
+    assert_eq!(run(&place, &["--model", "openai/b"], &near).stdout, "Hello.\n");
+}
+
+#[test]
+fn a_proxy_of_https_sees_only_the_host() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let proxy = format!("http://{}", listener.local_addr().expect("an address"));
+    // It lets nobody through, as often as it is asked.
+    let asked = std::thread::spawn(move || {
+        let mut first = String::new();
+        for connection in listener.incoming() {
+            let mut connection = connection.expect("somebody connects");
+            let mut said = String::new();
+            let mut lines = BufReader::new(connection.try_clone().expect("a connection"));
+            while lines.read_line(&mut said).expect("it is text") > 2 {}
+            if said.is_empty() {
+                return first;
+            }
+            assert!(
+                !said.contains("first-words"),
+                "the key is told to the proxy: {said}"
+            );
+            first = said.lines().next().unwrap_or_default().to_owned();
+            let _ = connection.write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
+        }
+        first
+    });
+    let environment = [
+        ("OPENAI_BASE_URL", "https://model.example/v1"),
+        ("OPENAI_API_KEY", "first-words"),
+        ("HTTPS_PROXY", proxy.as_str()),
+    ];
+    let ran = run(&Workplace::empty(), &["--model", "openai/a"], &environment);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    // A connection that says nothing ends the proxy.
+    drop(std::net::TcpStream::connect(proxy.trim_start_matches("http://")).expect("the proxy is there"));
+    assert_eq!(
+        asked.join().expect("the proxy works"),
+        "CONNECT model.example:443 HTTP/1.1"
+    );
 }

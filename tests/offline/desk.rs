@@ -58,8 +58,8 @@ impl Desk {
         let data = tempfile::tempdir().expect("a temporary folder");
         let options = Options {
             data: Some(data.path().join("data")),
-            config: None,
             model: Some(rtc_app::OFFLINE.to_owned()),
+            ..Options::default()
         };
         let app = App::open(options).await.expect("the app opens");
         Desk { app, _data: data }

@@ -180,6 +180,15 @@ fn clean(command: &mut Command) {
         "ANTHROPIC_BASE_URL",
         "NO_COLOR",
         "RUST_LOG",
+        "SSL_CERT_FILE",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "no_proxy",
     ] {
         command.env_remove(name);
     }

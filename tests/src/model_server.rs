@@ -1,6 +1,6 @@
 //! A model's host that says what a test wants it to say, and keeps what it was asked.
 //!
-//! It speaks Chat Completions and Anthropic Messages, streams, and fails in the ways in which providers fail. It
+//! It speaks Chat Completions and Anthropic Messages, enough of Ollama and Gemini for what goes untuned, streams, and fails in the ways in which providers fail. It
 //! listens on loopback only.
 
 mod answer;
@@ -33,6 +33,10 @@ pub enum Dialect {
     Chat,
     /// Anthropic's Messages.
     Messages,
+    /// Ollama's own.
+    Ollama,
+    /// Google's Gemini.
+    Gemini,
 }
 
 /// A request, exactly as it came.
@@ -40,6 +44,8 @@ pub enum Dialect {
 pub struct Asked {
     /// Which request this is, from 0.
     pub number: usize,
+    /// Where it went.
+    pub path: String,
     /// By its path.
     pub dialect: Dialect,
     /// Names in lower case, in the order in which they came.
@@ -242,7 +248,8 @@ impl ModelServer {
     pub fn base_url(&self, dialect: Dialect) -> String {
         match dialect {
             Dialect::Chat => format!("http://{}/v1", self.address),
-            Dialect::Messages => format!("http://{}", self.address),
+            Dialect::Messages | Dialect::Ollama => format!("http://{}", self.address),
+            Dialect::Gemini => format!("http://{}/v1beta", self.address),
         }
     }
 
@@ -286,6 +293,10 @@ async fn answer_request(
     let dialect = match uri.path() {
         "/v1/chat/completions" => Dialect::Chat,
         "/v1/messages" => Dialect::Messages,
+        "/api/chat" => Dialect::Ollama,
+        path if path.starts_with("/v1beta/models/") && path.ends_with(":streamGenerateContent") => {
+            Dialect::Gemini
+        }
         other => return whole(404, "text/plain", format!("there is nothing at {other}")),
     };
     let header = |(name, value): (&axum::http::HeaderName, &axum::http::HeaderValue)| {
@@ -296,6 +307,7 @@ async fn answer_request(
     };
     let mut asked = Asked {
         number: 0,
+        path: uri.path().to_owned(),
         dialect,
         headers: headers.iter().map(header).collect(),
         body: body.to_vec(),

@@ -24,6 +24,8 @@ pub struct Options {
     pub config: Option<PathBuf>,
     /// The model for new turns; the configuration's by default.
     pub model: Option<String>,
+    /// How many replies the model may give in a new turn; as many as it likes by default.
+    pub max_rounds: Option<u32>,
 }
 
 /// An open data folder with its engine and executor.
@@ -59,7 +61,15 @@ impl App {
             path: folder.clone(),
             reason: error.to_string(),
         })??;
-        Self::assemble(Arc::new(store), identity, &folder, config, model).await
+        Self::assemble(
+            Arc::new(store),
+            identity,
+            &folder,
+            config,
+            model,
+            options.max_rounds,
+        )
+        .await
     }
 
     /// Puts everything together over an open store.
@@ -69,6 +79,7 @@ impl App {
         folder: &Path,
         config: Config,
         model: ModelId,
+        max_rounds: Option<u32>,
     ) -> Result<Self, Error> {
         // What they keep is the content of files of the user: for its owner only.
         data::make(&folder.join("scratch"))?;
@@ -88,6 +99,7 @@ impl App {
             tools,
             model,
             models: Models::of(&config),
+            max_rounds,
             engine: port.clone(),
             executor: executor.clone(),
         });

@@ -24,6 +24,8 @@ pub(crate) struct AppHost {
     pub(crate) tools: Registry,
     pub(crate) model: ModelId,
     pub(crate) models: Models,
+    /// How many replies a new turn may have.
+    pub(crate) max_rounds: Option<u32>,
     /// There once the app is open.
     pub(crate) engine: EnginePort,
     pub(crate) executor: Executor,
@@ -73,6 +75,7 @@ impl Host for AppHost {
             system: system_prompt::build(now, name.as_deref(), mode, instructions.as_deref()),
             tools: tools.collect(),
             mode,
+            max_rounds: self.max_rounds,
         }
     }
 

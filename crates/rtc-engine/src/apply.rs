@@ -137,9 +137,10 @@ fn begin(draft: &mut Draft, context: TurnContext) -> Done {
     if draft.state.turn.is_some() || draft.state.waiting.is_empty() {
         return Done::Ok;
     }
-    let Some(turn) = new_turn(draft, TurnStatus::Running) else {
+    let Some(mut turn) = new_turn(draft, TurnStatus::Running) else {
         return Done::Ok;
     };
+    turn.private.max_rounds = context.max_rounds;
     let id = turn.entity.id;
     draft.state.turn = Some(turn);
     draft.take_over_waiting();
@@ -188,7 +189,7 @@ fn recover(draft: &mut Draft) -> Done {
             draft.set_turn_status(TurnStatus::Running);
         }
         draft.set_session_status(SessionStatus::Active);
-        draft.after(Effect::AskModel(id));
+        reply::ask_again(draft, id);
     } else {
         draft.after(Effect::WakeExecutor);
     }

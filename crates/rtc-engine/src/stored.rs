@@ -111,6 +111,9 @@ pub struct TurnPrivate {
     pub last_message: u32,
     /// How many replies the model has given.
     pub rounds: u32,
+    /// How many it may give.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
 }
 
 /// The private part of a message.
@@ -180,4 +183,7 @@ pub struct TurnContext {
     pub tools: Vec<rtc_model::ToolSpec>,
     /// The mode in which the turn began.
     pub mode: Mode,
+    /// How many replies the model may give in this turn; as many as it likes if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
 }

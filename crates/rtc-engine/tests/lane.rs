@@ -119,6 +119,7 @@ impl Host for TestHost {
             system: "system".into(),
             tools: Vec::new(),
             mode: session.mode,
+            max_rounds: None,
         }
     }
 

@@ -87,7 +87,7 @@ impl Http {
             .map_err(|_| Error::Unreachable {
                 reason: format!("no answer within {}", seconds(first_byte)),
             })?
-            .map_err(|error| Error::Unreachable { reason: told(&error) })?;
+            .map_err(|error| unreachable(&error))?;
         if response.status().as_u16() == 200 {
             Ok(sse::events(self.pieces(response)))
         } else {
@@ -152,6 +152,16 @@ pub(crate) fn told(error: &reqwest::Error) -> String {
     }
 }
 
+/// No connection. A certificate that is not trusted will not be trusted in a moment either.
+pub(crate) fn unreachable(error: &reqwest::Error) -> Failure {
+    let reason = told(error);
+    let again = !reason.contains("certificate");
+    Failure {
+        again,
+        ..Error::Unreachable { reason }.into()
+    }
+}
+
 fn address(base: &str, path: &str) -> Result<Url, Failure> {
     let base = base.trim_end_matches('/');
     let text = if base.ends_with(path) {
@@ -206,6 +216,9 @@ fn build(endpoint: &Endpoint) -> Result<Client, Failure> {
         let told = |reason: String| failed(format!("the certificates in {}: {reason}", file.display()));
         let bytes = std::fs::read(file).map_err(|error| told(error.to_string()))?;
         let certificates = Certificate::from_pem_bundle(&bytes).map_err(|error| told(error.to_string()))?;
+        if certificates.is_empty() {
+            return Err(told("there is none in it".into()));
+        }
         builder = builder.tls_certs_merge(certificates);
     }
     builder.build().map_err(|error| failed(self::told(&error)))

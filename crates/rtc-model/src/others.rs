@@ -13,6 +13,8 @@ use reqwest::header::HeaderMap;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
 
 use crate::call_id::CallIds;
 use crate::failure::{self, Failure, broken};
@@ -79,9 +81,11 @@ impl OtherModel {
     async fn open(&self, request: Arc<Request>) -> Result<Events, Failure> {
         let client = self.client().await?;
         let model = ModelIden::new(self.adapter, self.endpoint.model.clone());
+        // It logs what providers say, keys and all: it is not listened to.
         let options = request::options(&self.endpoint, &request);
         let asked = client
-            .exec_chat_stream(model, request::request(&request), Some(&options))
+            .exec_chat_stream(model, request::request(self.adapter, &request), Some(&options))
+            .with_subscriber(NoSubscriber::new())
             .await;
         let endpoint = self.endpoint.clone();
         let events = asked.map_err(|error| told(&endpoint, error))?.stream;
@@ -91,7 +95,7 @@ impl OtherModel {
             let endpoint = endpoint.clone();
             async move {
                 let (mut events, limit) = state?;
-                match timeout(limit, events.next()).await {
+                match timeout(limit, events.next().with_subscriber(NoSubscriber::new())).await {
                     Ok(None) => None,
                     Ok(Some(Ok(event))) => {
                         // The start is told before anything has come.
@@ -173,28 +177,21 @@ fn told(endpoint: &Endpoint, error: ::genai::Error) -> Failure {
                     body,
                     headers,
                 } => answered(status.as_u16(), &body, &headers),
-                Web::Reqwest(error) => Error::Unreachable {
-                    reason: http::told(&error),
-                }
-                .into(),
+                Web::Reqwest(error) => http::unreachable(&error),
                 _ => broken("it is not what this provider says"),
             }
         }
         Theirs::WebStream { error, .. } => match error.downcast::<Theirs>() {
             Ok(inner) => told(endpoint, *inner),
             Err(error) => match error.downcast::<reqwest::Error>() {
-                Ok(error) if error.is_connect() || error.is_timeout() => Error::Unreachable {
-                    reason: http::told(&error),
-                }
-                .into(),
+                Ok(error) if error.is_connect() || error.is_timeout() => http::unreachable(&error),
                 Ok(error) => broken(http::told(&error)),
                 Err(_) => broken("the connection failed"),
             },
         },
-        Theirs::ChatResponse { body, .. } => {
-            let marked = serde_json::json!({ "error": body });
-            failure::in_reply(endpoint, &marked).unwrap_or_else(|| broken("the provider failed"))
-        }
+        Theirs::ChatResponse { body, .. } => failure::in_reply(endpoint, &body)
+            .or_else(|| failure::in_reply(endpoint, &serde_json::json!({ "error": body })))
+            .unwrap_or_else(|| broken("the provider failed")),
         Theirs::StreamParse { .. }
         | Theirs::NoChatResponse { .. }
         | Theirs::InvalidJsonResponseElement { .. } => broken("an event is not what this provider says"),

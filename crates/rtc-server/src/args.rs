@@ -80,6 +80,10 @@ pub struct RunArgs {
     /// What is printed on stdout.
     #[arg(long, default_value = "text", value_name = "FORM")]
     pub output: OutputForm,
+    /// How many replies the model may give in a turn. At the limit the turn ends with exit code 6, and --continue goes
+    /// on. A turn that an earlier run left open keeps the limit that it began with.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_rounds: Option<u32>,
 }
 
 /// What happens when the user must be asked.

@@ -21,6 +21,8 @@ pub enum Exit {
     Model,
     /// Stopped by the user.
     Stopped,
+    /// A limit that the user set is reached.
+    Budget,
     /// Done, but a question had nobody to answer it.
     Unanswered,
 }
@@ -35,6 +37,7 @@ impl Exit {
             Self::Denied => 3,
             Self::Model => 4,
             Self::Stopped => 5,
+            Self::Budget => 6,
             Self::Unanswered => 7,
         }
     }

@@ -38,6 +38,7 @@ pub(crate) async fn run(app: &AppArgs, mut args: RunArgs, console: &Console) -> 
         data: app.data.clone(),
         config: app.config.clone(),
         model: args.model.clone(),
+        max_rounds: args.max_rounds,
     };
     let app = App::open(options).await?;
     if let Some(hint) = Models::of(app.config()).hint(args.model.as_deref()) {
@@ -91,6 +92,17 @@ impl Turn<'_> {
                 engine.tell(session, Command::SetMode(mode)).await?;
             }
         }
+        // One for the whole turn: a second one would miss what was pressed before it was made. It listens once it was
+        // polled, which is before there is anything to stop.
+        let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
+        tokio::select! {
+            biased;
+            stopped = &mut interrupt => {
+                stopped?;
+                return Ok(Exit::Stopped);
+            }
+            () = std::future::ready(()) => {}
+        }
         if let Some(text) = prompt {
             engine.send(self.message(session, project, text)?).await?;
         }
@@ -101,8 +113,6 @@ impl Turn<'_> {
         });
         let mut asker = Asker::new(self.console, ask);
         let mut show = Show::default();
-        // One for the whole turn: a second one would miss what was pressed before it was made.
-        let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
         let mut begun = false;
         let ended = 'turn: loop {
             // Before the state is looked at: what is committed after this line wakes the loop again.
@@ -161,6 +171,13 @@ impl Turn<'_> {
                 Err(error) => return Err(error),
             }
         };
+        if begun
+            && matches!(ended, Ended::Idle)
+            && self.args.output == OutputForm::Text
+            && !show.ends_with_answer()
+        {
+            self.tell_silence(session).await?;
+        }
         self.report(session, ended, &asker).await
     }
 
@@ -253,6 +270,16 @@ impl Turn<'_> {
         }
     }
 
+    /// A turn that ends without a word would look as if something was lost.
+    async fn tell_silence(&self, session: SessionId) -> Result<()> {
+        let turn = self.last_turn(session).await?;
+        if turn.is_some_and(|turn| turn.entity.status == TurnStatus::Completed) {
+            let silent = "The model ended its turn without an answer.";
+            self.console.styled(Style::Faint, silent);
+        }
+        Ok(())
+    }
+
     async fn report(&self, session: SessionId, ended: Ended, asker: &Asker<'_>) -> Result<Exit> {
         let engine = self.app.engine();
         let turn = self.last_turn(session).await?;
@@ -300,6 +327,7 @@ impl Turn<'_> {
     ) -> Result<Exit> {
         Ok(match turn.map(|turn| turn.entity.status) {
             Some(TurnStatus::Failed) => match self.last_error(session).await? {
+                Some(ErrorCategory::Budget) => Exit::Budget,
                 Some(ErrorCategory::Api | ErrorCategory::Network | ErrorCategory::Permission) => Exit::Model,
                 _ => Exit::Failed,
             },

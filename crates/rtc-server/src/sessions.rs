@@ -14,7 +14,7 @@ pub(crate) async fn run(app: &AppArgs, command: SessionsCommand, console: &Conso
     let options = Options {
         data: app.data.clone(),
         config: app.config.clone(),
-        model: None,
+        ..Options::default()
     };
     let app = App::open(options).await?;
     match command {

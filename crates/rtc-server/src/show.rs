@@ -24,6 +24,7 @@ const WIDTH: usize = 160;
 pub(crate) struct Show {
     shown: HashSet<MessageId>,
     answered: bool,
+    ends_with_answer: bool,
     /// Calls without a result, by the message that made them; whether their line is on the screen.
     open: HashMap<MessageId, (ToolCall, bool)>,
 }
@@ -37,6 +38,11 @@ impl Show {
             ""
         };
         format!("{before}{answer}")
+    }
+
+    /// Whether the last word was an answer.
+    pub(crate) fn ends_with_answer(&self) -> bool {
+        self.ends_with_answer
     }
 
     /// The answers that became whole with this update; everything else is shown as progress.
@@ -62,12 +68,16 @@ impl Show {
             return None;
         }
         match message.content.parse()? {
-            ContentData::Markdown(text) => return Some(text),
+            ContentData::Markdown(text) => {
+                self.ends_with_answer = true;
+                return Some(text);
+            }
             _ if quiet => {}
             ContentData::ToolcallInput(call) => {
                 self.open.insert(message.id, (call, false));
             }
             ContentData::ToolcallOutput(output) => {
+                self.ends_with_answer = false;
                 let open = message
                     .parent_message_id
                     .and_then(|parent| self.open.remove(&parent));

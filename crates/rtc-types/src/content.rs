@@ -88,6 +88,8 @@ pub struct ErrorContent {
 pub enum ErrorCategory {
     /// The model's host answered with an error.
     Api,
+    /// A limit that the user set is reached.
+    Budget,
     /// The conversation does not fit.
     Context,
     /// No connection.

@@ -167,6 +167,7 @@ impl Host for WorldHost {
             system: String::new(),
             tools: Vec::new(),
             mode: session.mode,
+            max_rounds: None,
         }
     }
 

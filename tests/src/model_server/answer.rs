@@ -1,5 +1,7 @@
 //! What the scripted model says, and how it fails.
 
+mod others;
+
 use serde_json::{Value, json};
 
 use super::Dialect;
@@ -19,6 +21,8 @@ enum Said {
         parts: Vec<Part>,
         stop: Stop,
         ends: bool,
+        /// What comes between the reason of the end and its mark.
+        late: Option<String>,
     },
     Raw {
         content_type: &'static str,
@@ -87,6 +91,7 @@ impl Answer {
                 parts: Vec::new(),
                 stop: Stop::Usual,
                 ends: true,
+                late: None,
             },
         )
     }
@@ -167,6 +172,14 @@ impl Answer {
         self.part(Part::Event(event.to_string()))
     }
 
+    /// Sends an event of one's own after the reason of the end (Chat and Messages).
+    pub fn then(mut self, event: &Value) -> Self {
+        if let Said::Reply { late, .. } = &mut self.said {
+            *late = Some(event.to_string());
+        }
+        self
+    }
+
     fn part(mut self, part: Part) -> Self {
         match &mut self.said {
             Said::Reply { parts, .. } => parts.push(part),
@@ -245,9 +258,16 @@ impl Answer {
     fn events(&self, dialect: Dialect) -> Vec<Vec<u8>> {
         match &self.said {
             Said::Raw { body, .. } => vec![body.clone()],
-            Said::Reply { parts, stop, ends } => match dialect {
-                Dialect::Chat => chat(parts, *stop, *ends),
-                Dialect::Messages => messages(parts, *stop, *ends),
+            Said::Reply {
+                parts,
+                stop,
+                ends,
+                late,
+            } => match dialect {
+                Dialect::Chat => chat(parts, *stop, *ends, late.clone()),
+                Dialect::Messages => messages(parts, *stop, *ends, late.clone()),
+                Dialect::Ollama => others::ollama(parts, *stop, *ends),
+                Dialect::Gemini => others::gemini(parts, *stop, *ends),
             },
         }
     }
@@ -266,7 +286,7 @@ fn calls(parts: &[Part]) -> bool {
     parts.iter().any(|part| matches!(part, Part::Call { .. }))
 }
 
-fn chat(parts: &[Part], stop: Stop, ends: bool) -> Vec<Vec<u8>> {
+fn chat(parts: &[Part], stop: Stop, ends: bool, late: Option<String>) -> Vec<Vec<u8>> {
     let chunk = |delta: Value, reason: Value| {
         json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted",
                "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
@@ -306,6 +326,7 @@ fn chat(parts: &[Part], stop: Stop, ends: bool) -> Vec<Vec<u8>> {
             Stop::Refusal => "content_filter",
         };
         events.push(chunk(json!({}), reason.into()));
+        events.extend(late);
         let usage = json!({"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30});
         events.push(json!({"id": "chatcmpl-1", "choices": [], "usage": usage}).to_string());
         events.push("[DONE]".into());
@@ -316,7 +337,7 @@ fn chat(parts: &[Part], stop: Stop, ends: bool) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn messages(parts: &[Part], stop: Stop, ends: bool) -> Vec<Vec<u8>> {
+fn messages(parts: &[Part], stop: Stop, ends: bool, late: Option<String>) -> Vec<Vec<u8>> {
     let usage = json!({"input_tokens": 20, "output_tokens": 1});
     let mut events = vec![
         json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
@@ -375,6 +396,7 @@ fn messages(parts: &[Part], stop: Stop, ends: bool) -> Vec<Vec<u8>> {
         events.push(
             json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 10}}).to_string(),
         );
+        events.extend(late);
         events.push(json!({"type": "message_stop"}).to_string());
     }
     let named = |event: String| {

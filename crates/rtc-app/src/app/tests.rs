@@ -43,7 +43,7 @@ impl Place {
     async fn open(&self, store: Arc<MemoryStore>) -> App {
         let data = self.folder.path().join("data");
         let model = models::choose(&Config::default(), None).unwrap();
-        App::assemble(store, self.identity, &data, Config::default(), model)
+        App::assemble(store, self.identity, &data, Config::default(), model, None)
             .await
             .unwrap()
     }

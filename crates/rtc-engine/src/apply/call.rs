@@ -445,7 +445,7 @@ pub(super) fn end_call(draft: &mut Draft, rtc: RtcId, mut ended: Ended, go_on: b
     if draft.state.calls.is_empty() {
         draft.set_turn_status(TurnStatus::Running);
         draft.set_session_status(SessionStatus::Active);
-        draft.after(Effect::AskModel(turn));
+        reply::ask_again(draft, turn);
     } else {
         draft.after(Effect::WakeExecutor);
     }

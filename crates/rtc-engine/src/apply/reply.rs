@@ -99,19 +99,10 @@ pub(super) fn failed(
     let error = ErrorContent {
         category,
         title: "The model gave no answer".into(),
-        message: message.clone(),
+        message,
         retryable,
     };
-    draft.new_message(NewMessage::of_turn(
-        turn,
-        MessageRole::Assistant,
-        ContentData::Error(error),
-        0,
-    ));
-    if let Some(active) = &mut draft.state.turn {
-        active.entity.error_message = Some(message);
-    }
-    draft.end_turn(TurnStatus::Failed);
+    end_with(draft, turn, error);
     Done::Ok
 }
 
@@ -144,11 +135,44 @@ pub(super) fn replied(
         draft.set_session_status(SessionStatus::Idle);
         draft.after(Effect::WakeExecutor);
     } else if called {
-        draft.after(Effect::AskModel(turn));
+        ask_again(draft, turn);
     } else {
         draft.end_turn(TurnStatus::Completed);
     }
     Done::Ok
+}
+
+/// The model goes on with the results of its calls, unless it has replied as often as it may: then the turn ends with
+/// everything that was done, and the next message goes on from there.
+pub(super) fn ask_again(draft: &mut Draft, turn: TurnId) {
+    let reached = draft.state.turn.as_ref().and_then(|active| {
+        let private = &active.private;
+        private.max_rounds.filter(|most| private.rounds >= *most)
+    });
+    let Some(most) = reached else {
+        draft.after(Effect::AskModel(turn));
+        return;
+    };
+    let error = ErrorContent {
+        category: ErrorCategory::Budget,
+        title: "The turn ends at its limit".into(),
+        message: format!(
+            "the limit of replies in a turn ({most}) is reached, and the model is not done; what it did is kept, \
+             and the next message goes on from there"
+        ),
+        retryable: true,
+    };
+    end_with(draft, turn, error);
+}
+
+/// The turn ends with an error that the user sees.
+fn end_with(draft: &mut Draft, turn: TurnId, error: ErrorContent) {
+    if let Some(active) = &mut draft.state.turn {
+        active.entity.error_message = Some(error.message.clone());
+    }
+    let content = ContentData::Error(error);
+    draft.new_message(NewMessage::of_turn(turn, MessageRole::Assistant, content, 0));
+    draft.end_turn(TurnStatus::Failed);
 }
 
 fn count_tokens(draft: &mut Draft, reply: &Reply) {

@@ -1,3 +1,4 @@
+mod limit;
 mod random;
 mod stop;
 
@@ -122,11 +123,17 @@ impl Lane {
     }
 
     fn begin(&mut self) -> TurnId {
+        self.begin_with(None)
+    }
+
+    /// Begins a turn of at most so many replies.
+    fn begin_with(&mut self, max_rounds: Option<u32>) -> TurnId {
         let context = TurnContext {
             model: model(),
             system: String::new(),
             tools: Vec::new(),
             mode: Mode::Edit,
+            max_rounds,
         };
         self.tell(Command::Begin {
             context: Box::new(context),

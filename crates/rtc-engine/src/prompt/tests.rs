@@ -15,6 +15,7 @@ fn context() -> TurnContext {
         system: "sys".into(),
         tools: Vec::new(),
         mode: rtc_types::Mode::Edit,
+        max_rounds: None,
     }
 }
 

@@ -194,10 +194,13 @@ impl Decoder for ChatDecoder {
             }
             return self.done();
         }
-        let value: Value = serde_json::from_str(data).map_err(|_| broken("an event is not JSON"))?;
-        if let Some(failure) = failure::in_reply(&self.endpoint, &value) {
-            return Err(failure);
-        }
+        let value = serde_json::from_str::<Value>(data).map_err(|_| broken("an event is not JSON"));
+        let value = match value.map(|value| (failure::in_reply(&self.endpoint, &value), value)) {
+            Ok((None, value)) => value,
+            // What fails after the end does not undo the reply.
+            Ok((Some(_), _)) | Err(_) if self.is_complete() => return self.done(),
+            Ok((Some(failure), _)) | Err(failure) => return Err(failure),
+        };
         let counted = value.get("usage").and_then(usage);
         self.usage = counted.or(self.usage);
         let choice = value.get("choices").and_then(|choices| choices.get(0));

@@ -221,10 +221,13 @@ impl Decoder for MessagesDecoder {
         if data.is_empty() || data == "[DONE]" || self.over {
             return Ok(Vec::new());
         }
-        let event: Value = serde_json::from_str(data).map_err(|_| broken("an event is not JSON"))?;
-        if let Some(failure) = failure::in_reply(&self.endpoint, &event) {
-            return Err(failure);
-        }
+        let event = serde_json::from_str::<Value>(data).map_err(|_| broken("an event is not JSON"));
+        let event = match event.map(|event| (failure::in_reply(&self.endpoint, &event), event)) {
+            Ok((None, event)) => event,
+            // What fails after the end does not undo the reply.
+            Ok((Some(_), _)) | Err(_) if self.is_complete() => return self.done(),
+            Ok((Some(failure), _)) | Err(failure) => return Err(failure),
+        };
         let told = match event.get("type").and_then(Value::as_str) {
             Some("message_start") => {
                 self.begun = true;

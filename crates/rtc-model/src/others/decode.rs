@@ -27,6 +27,10 @@ impl OtherDecoder {
 
     fn done(&mut self, end: StreamEnd) -> Result<Vec<Event>, Failure> {
         self.over = true;
+        // An end is told of a stream that breaks off, too: only then it has no reason.
+        let Some(reason) = end.captured_stop_reason else {
+            return Err(broken("it ended in the middle"));
+        };
         let mut blocks = std::mem::take(&mut self.blocks);
         let mut content = end.captured_content.unwrap_or_default();
         let mut calls = Vec::new();
@@ -59,14 +63,14 @@ impl OtherDecoder {
             });
         }
         blocks.extend(calls);
-        let stop = match end.captured_stop_reason {
-            Some(TheirStop::MaxTokens(_)) => StopReason::MaxTokens,
-            Some(TheirStop::ContentFilter(reason)) => {
+        let stop = match reason {
+            TheirStop::MaxTokens(_) => StopReason::MaxTokens,
+            TheirStop::ContentFilter(reason) => {
                 return Err(Failure::final_(Error::Refused { reason }));
             }
             _ if called => StopReason::ToolUse,
-            Some(TheirStop::Other(reason)) => StopReason::Other(reason),
-            Some(TheirStop::Completed(_) | TheirStop::ToolCall(_) | TheirStop::StopSequence(_)) | None => {
+            TheirStop::Other(reason) => StopReason::Other(reason),
+            TheirStop::Completed(_) | TheirStop::ToolCall(_) | TheirStop::StopSequence(_) => {
                 StopReason::EndTurn
             }
         };

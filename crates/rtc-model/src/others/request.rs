@@ -1,5 +1,6 @@
 //! A request in `genai`'s words.
 
+use ::genai::adapter::AdapterKind;
 use ::genai::chat::{
     ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent, Tool, ToolCall, ToolResponse,
 };
@@ -27,7 +28,7 @@ pub(super) fn options(endpoint: &Endpoint, request: &Request) -> ChatOptions {
     options
 }
 
-pub(super) fn request(request: &Request) -> ChatRequest {
+pub(super) fn request(adapter: AdapterKind, request: &Request) -> ChatRequest {
     let mut out = ChatRequest::default();
     if !request.system.is_empty() {
         out = out.with_system(request.system.clone());
@@ -40,12 +41,17 @@ pub(super) fn request(request: &Request) -> ChatRequest {
     if !request.tools.is_empty() {
         out = out.with_tools(tools.collect::<Vec<_>>());
     }
-    out.messages = messages(&request.items);
+    out.messages = messages(&request.items, joins_results(adapter));
     out
 }
 
-/// Results that follow one another are one message: some providers want those of one reply together.
-fn messages(items: &[Item]) -> Vec<ChatMessage> {
+/// Whether the results of one reply go out together, as some providers want them. Of such a message, the adapter for
+/// Ollama sends the last result only.
+fn joins_results(adapter: AdapterKind) -> bool {
+    !matches!(adapter, AdapterKind::Ollama | AdapterKind::OllamaCloud)
+}
+
+fn messages(items: &[Item], joins_results: bool) -> Vec<ChatMessage> {
     let mut messages = Vec::new();
     let mut results: Vec<ToolResponse> = Vec::new();
     for item in items {
@@ -58,6 +64,9 @@ fn messages(items: &[Item]) -> Vec<ChatMessage> {
         {
             let name = outgoing_name(tool_name).into_owned();
             results.push(ToolResponse::new(call_id.clone(), text.clone()).with_fn_name(name));
+            if !joins_results {
+                messages.push(ChatMessage::from(std::mem::take(&mut results)));
+            }
             continue;
         }
         if !results.is_empty() {

@@ -56,7 +56,7 @@ proptest! {
                 }
                 Event::Begin => {
                     if lane.state.session.is_some() {
-                        let context = TurnContext { model: model(), system: String::new(), tools: Vec::new(), mode: Mode::Edit };
+                        let context = TurnContext { model: model(), system: String::new(), tools: Vec::new(), mode: Mode::Edit, max_rounds: (sent > 3).then_some(2) };
                         lane.tell(Command::Begin { context: Box::new(context) });
                     }
                 }

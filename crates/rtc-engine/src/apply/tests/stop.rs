@@ -65,6 +65,7 @@ fn stop_before_the_turn_begins_is_not_lost() {
         system: String::new(),
         tools: Vec::new(),
         mode: Mode::Edit,
+        max_rounds: None,
     };
     lane.tell(Command::Begin {
         context: Box::new(context),
@@ -97,7 +98,7 @@ fn a_call_started_again_without_certainty_is_never_said_to_have_changed_nothing(
         (refused.rtc(rtc).status, refused.rtc(rtc).effect),
         (RtcStatus::Rejected, Some(Changed::Unknown))
     );
-    insta::assert_snapshot!(refused.output(rtc), @"");
+    insta::assert_snapshot!(refused.output(rtc), @"[Tool Rejected] edit was rejected: the session is in plan mode, in which nothing is changed: describe what you would do instead; an earlier start of this call may have taken effect, look before you repeat it");
 }
 
 #[test]

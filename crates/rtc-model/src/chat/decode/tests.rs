@@ -95,6 +95,8 @@ fn a_text_arrives_however_the_server_frames_it() {
         ("an unknown reason", reply(&[r#"{"content":"a"}"#], r#""because""#)),
         ("not streamed", r#"{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#.to_owned()),
         ("a list of parts", reply(&[r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm"}]},{"type":"text","text":"Yes"}]}"#], r#""stop""#)),
+        ("an error after the end", stream(&[&one, &two, &stop, r#"{"error":{"message":"no usage","type":"server_error"}}"#, DONE], "\n")),
+        ("nonsense after the end", stream(&[&one, &two, &stop, "[DON"], "\n")),
         ("nothing said", reply(&[r#"{"role":"assistant","content":""}"#], r#""stop""#)),
     ]), @r#"
     as it should be
@@ -145,6 +147,12 @@ fn a_text_arrives_however_the_server_frames_it() {
     a list of parts
       thinking "Hm"
       text "Yes"
+      EndTurn [0, 0, 0, 0, 0]
+    an error after the end
+      text "Héllo 🙂\n"
+      EndTurn [0, 0, 0, 0, 0]
+    nonsense after the end
+      text "Héllo 🙂\n"
       EndTurn [0, 0, 0, 0, 0]
     nothing said
       EndTurn [0, 0, 0, 0, 0]
@@ -217,6 +225,10 @@ fn calls_stay_apart_however_the_server_numbers_them() {
             r#"{"content":"I look."}"#,
             r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":"{}"}}]}"#,
         ], r#""stop""#)),
+        ("no reason although there are calls", stream(&[
+            &chunk(r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":"{}"}}]}"#),
+            DONE,
+        ], "\n")),
         ("not streamed", r#"{"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"ls","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#.to_owned()),
     ]), @r#"
     numbered, interleaved
@@ -273,6 +285,9 @@ fn calls_stay_apart_however_the_server_numbers_them() {
       ToolUse [0, 0, 0, 0, 0]
     `stop` although there are calls
       text "I look."
+      call a ls({})
+      ToolUse [0, 0, 0, 0, 0]
+    no reason although there are calls
       call a ls({})
       ToolUse [0, 0, 0, 0, 0]
     not streamed

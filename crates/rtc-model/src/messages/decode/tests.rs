@@ -184,6 +184,7 @@ fn each_reason_to_stop_is_told() {
         ("refusal", one("refusal")),
         ("refusal, explained", explained),
         ("no message_stop", one("end_turn").replace(STOP, r#"{"type":"ping"}"#)),
+        ("an error after the end", one("end_turn").replace(STOP, r#"{"type":"error","error":{"type":"api_error","message":"late"}}"#)),
     ]), @r#"
     end_turn
       text "a"
@@ -208,6 +209,9 @@ fn each_reason_to_stop_is_told() {
     refusal, explained
       after "" "a": the model declined to answer (not that); put the request differently, or choose another model
     no message_stop
+      text "a"
+      EndTurn [10, 7, 3, 2, 0]
+    an error after the end
       text "a"
       EndTurn [10, 7, 3, 2, 0]
     "#);

@@ -68,7 +68,7 @@ fn a_reply_is_put_together_and_its_signatures_go_back() {
         }],
         ..Request::default()
     };
-    let sent = super::super::request::request(&request)
+    let sent = super::super::request::request(::genai::adapter::AdapterKind::Gemini, &request)
         .messages
         .remove(0)
         .content;
@@ -85,6 +85,12 @@ fn a_reply_is_put_together_and_its_signatures_go_back() {
 fn what_does_not_end_is_no_reply() {
     let failure = run(&[ChatStreamEvent::Chunk(chunk("Yes"))]).unwrap_err();
     assert_eq!(failure.error.code(), "model.stream");
+    let cut = ChatStreamEvent::End(StreamEnd {
+        captured_content: Some(MessageContent::from_text("Yes")),
+        ..StreamEnd::default()
+    });
+    let failure = run(&[ChatStreamEvent::Chunk(chunk("Yes")), cut]).unwrap_err();
+    assert_eq!((failure.error.code(), failure.again), ("model.stream", true));
     let filtered = [end(Vec::new(), TheirStop::ContentFilter("safety".into()))];
     assert_eq!(run(&filtered).unwrap_err().error.code(), "model.refused");
 }

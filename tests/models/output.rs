@@ -1,0 +1,293 @@
+//! What stands on stdout: each form pinned, and all of it delivered however slowly it is read.
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::process::{Child, ChildStdout, Stdio};
+use std::thread::JoinHandle;
+
+use nix::fcntl::{FcntlArg, fcntl};
+use rtc_tests::model_server::{Answer, Dialect, ModelServer};
+use serde_json::Value;
+
+use crate::desk::Desk;
+
+const FILES: &[(&str, &str)] = &[("a.txt", "one\n")];
+const FORMS: [&str; 3] = ["text", "json", "stream-json"];
+/// How much a pipe of these tests holds, in bytes: the least that the system allows.
+const PIPE: i32 = 4 * 1024;
+/// How much is read of it at a time, in bytes.
+const PIECE: usize = 1024;
+
+fn reading() -> Vec<Answer> {
+    vec![
+        Answer::reply()
+            .think("It is small.")
+            .say("I look.")
+            .call("call_a", "read", r#"{"path":"/a.txt"}"#),
+        Answer::text("It says “one”."),
+    ]
+}
+
+/// What differs from run to run, replaced: ids by their number in order of appearance, points in time, the folder.
+#[derive(Default)]
+struct Redacted {
+    ids: Vec<String>,
+}
+
+impl Redacted {
+    fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) if uuid::Uuid::parse_str(text).is_ok() => {
+                let at = self.ids.iter().position(|id| id == text).unwrap_or_else(|| {
+                    self.ids.push(text.clone());
+                    self.ids.len() - 1
+                });
+                *text = format!("ID{at}");
+            }
+            Value::Array(list) => list.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(fields) => {
+                for (name, field) in fields.iter_mut() {
+                    match field {
+                        Value::Null => {}
+                        _ if name.ends_with("_at") => *field = "TIME".into(),
+                        _ if name == "root" => *field = "ROOT".into(),
+                        _ => self.value(field),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn line(&mut self, line: &str) -> String {
+        let mut value: Value = serde_json::from_str(line).expect("each line is JSON");
+        if let Some(offset) = value.get_mut("offset") {
+            *offset = "N".into();
+        }
+        self.value(&mut value);
+        value.to_string()
+    }
+}
+
+fn is_only_executing(line: &str) -> bool {
+    let update: Value = serde_json::from_str(line).expect("each line is JSON");
+    let records = update["data_list"].as_array().cloned().unwrap_or_default();
+    records.len() == 1 && records[0]["status"] == "executing"
+}
+
+fn printed(form: &str) -> String {
+    let desk = Desk::new(Dialect::Messages, FILES, ModelServer::in_order(reading()));
+    let ran = desk.run("what does it say?", &["--output", form]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn text_is_what_the_model_says() {
+    insta::assert_snapshot!(printed("text"), @"
+    I look.
+
+    It says “one”.
+    ");
+}
+
+#[test]
+fn json_is_one_object_about_the_turn() {
+    let printed = printed("json");
+    assert_eq!(printed.lines().count(), 1);
+    let mut value = serde_json::from_str(&printed).expect("one object");
+    Redacted::default().value(&mut value);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&value).expect("JSON"), @r#"
+    {
+      "session_id": "ID0",
+      "turn_id": "ID1",
+      "status": "completed",
+      "error": null,
+      "text": "I look.\n\nIt says “one”.",
+      "calls": [
+        {
+          "id": "ID2",
+          "client_id": "ID3",
+          "session_id": "ID0",
+          "device_id": "ID4",
+          "turn_id": "ID1",
+          "message_id": "ID5",
+          "output_message_id": "ID6",
+          "offset": 1,
+          "tool_name": "read",
+          "parameters": {
+            "path": "/a.txt"
+          },
+          "status": "completed",
+          "attempt": 1,
+          "result": "     1\tone",
+          "error_message": null,
+          "created_at": "TIME",
+          "updated_at": "TIME",
+          "completed_at": "TIME"
+        }
+      ],
+      "changes": [],
+      "usage": {
+        "input_tokens": 40,
+        "output_tokens": 20
+      }
+    }
+    "#);
+}
+
+#[test]
+fn stream_json_is_every_update_and_the_object() {
+    let printed = printed("stream-json");
+    let mut redacted = Redacted::default();
+    // Where a call takes long, one more update says so: how fast this machine is is not pinned.
+    let lines = printed
+        .lines()
+        .filter(|line| !is_only_executing(line))
+        .map(|line| redacted.line(line))
+        .collect::<Vec<_>>();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    {"id":"ID0","items":[{"entity":"message","action":"created","entity_id":"ID1"},{"entity":"session","action":"created","entity_id":"ID2"}],"data_list":[{"id":"ID1","client_id":"ID3","session_id":"ID2","turn_id":null,"parent_message_id":null,"global_offset":1,"turn_offset":0,"role":"user","content":"{\"type\":\"text\",\"data\":\"what does it say?\"}","streaming_status":"pending","creator_kind":"user","created_at":"TIME","updated_at":"TIME"},{"id":"ID2","client_id":"ID2","owner_kind":"user","owner_ref_id":"ID4","device_id":"ID5","project_id":"ID6","title":"what does it say?","status":"active","mode":"edit","todo_list":[],"created_at":"TIME","updated_at":"TIME","closed_at":null,"deleted_at":null,"total_input_tokens":0,"total_output_tokens":0,"total_tokens":0}],"offset":"N"}
+    {"id":"ID7","items":[{"entity":"message","action":"updated","entity_id":"ID1"},{"entity":"turn","action":"created","entity_id":"ID8"}],"data_list":[{"id":"ID1","client_id":"ID3","session_id":"ID2","turn_id":"ID8","parent_message_id":null,"global_offset":1,"turn_offset":1,"role":"user","content":"{\"type\":\"text\",\"data\":\"what does it say?\"}","streaming_status":"completed","creator_kind":"user","created_at":"TIME","updated_at":"TIME"},{"id":"ID8","client_id":"ID8","session_id":"ID2","status":"running","created_at":"TIME","started_at":"TIME","completed_at":null,"error_message":null}],"offset":"N"}
+    {"id":"ID9","items":[{"entity":"message","action":"created","entity_id":"ID10"}],"data_list":[{"id":"ID10","client_id":null,"session_id":"ID2","turn_id":"ID8","parent_message_id":null,"global_offset":2,"turn_offset":2,"role":"assistant","content":"{\"type\":\"thinking\",\"data\":\"\"}","streaming_status":"streaming","creator_kind":"system","created_at":"TIME","updated_at":"TIME"}],"offset":"N"}
+    {"id":"ID11","items":[{"entity":"message","action":"created","entity_id":"ID12"}],"data_list":[{"id":"ID12","client_id":null,"session_id":"ID2","turn_id":"ID8","parent_message_id":null,"global_offset":3,"turn_offset":3,"role":"assistant","content":"{\"type\":\"markdown\",\"data\":\"\"}","streaming_status":"streaming","creator_kind":"system","created_at":"TIME","updated_at":"TIME"}],"offset":"N"}
+    {"id":"ID13","items":[{"entity":"message","action":"updated","entity_id":"ID10"},{"entity":"message","action":"updated","entity_id":"ID12"},{"entity":"message","action":"created","entity_id":"ID14"},{"entity":"rtc","action":"updated","entity_id":"ID15"},{"entity":"turn","action":"updated","entity_id":"ID8"},{"entity":"session","action":"updated","entity_id":"ID2"}],"data_list":[{"id":"ID10","client_id":null,"session_id":"ID2","turn_id":"ID8","parent_message_id":null,"global_offset":2,"turn_offset":2,"role":"assistant","content":"{\"type\":\"thinking\",\"data\":\"It is small.\"}","streaming_status":"completed","creator_kind":"system","created_at":"TIME","updated_at":"TIME","input_tokens":20,"output_tokens":10},{"id":"ID12","client_id":null,"session_id":"ID2","turn_id":"ID8","parent_message_id":null,"global_offset":3,"turn_offset":3,"role":"assistant","content":"{\"type\":\"markdown\",\"data\":\"I look.\"}","streaming_status":"completed","creator_kind":"system","created_at":"TIME","updated_at":"TIME"},{"id":"ID14","client_id":null,"session_id":"ID2","turn_id":"ID8","parent_message_id":null,"global_offset":4,"turn_offset":4,"role":"tool","content":"{\"type\":\"toolcall_input\",\"data\":{\"id\":\"call_a\",\"tool_name\":\"read\",\"input\":\"{\\\"path\\\":\\\"/a.txt\\\"}\"}}","streaming_status":"completed","creator_kind":"system","created_at":"TIME","updated_at":"TIME"},{"id":"ID15","client_id":"ID16","session_id":"ID2","device_id":"ID5","turn_id":"ID8","message_id":"ID14","output_message_id":null,"offset":1,"tool_name":"read","parameters":{"path":"/a.txt"},"status":"pending","attempt":0,"result":null,"error_message":null,"created_at":"TIME","updated_at":"TIME","completed_at":null},{"id":"ID8","client_id":"ID8","session_id":"ID2","status":"interrupted","created_at":"TIME","started_at":"TIME","completed_at":null,"error_message":null},{"id":"ID2","client_id":"ID2","owner_kind":"user","owner_ref_id":"ID4","device_id":"ID5","project_id":"ID6","title":"what does it say?","status":"idle","mode":"edit","todo_list":[],"created_at":"TIME","updated_at":"TIME","closed_at":null,"deleted_at":null,"total_input_tokens":20,"total_output_tokens":10,"total_tokens":30}],"offset":"N"}
+    {"id":"ID17","items":[{"entity":"message","action":"created","entity_id":"ID18"},{"entity":"rtc","action":"updated","entity_id":"ID15"},{"entity":"turn","action":"updated","entity_id":"ID8"},{"entity":"session","action":"updated","entity_id":"ID2"}],"data_list":[{"id":"ID18","client_id":null,"session_id":"ID2","turn_id":"ID8","parent_message_id":"ID14","global_offset":5,"turn_offset":5,"role":"tool","content":"{\"type\":\"toolcall_output\",\"data\":{\"id\":\"call_a\",\"tool_name\":\"read\",\"input\":\"{\\\"path\\\":\\\"/a.txt\\\"}\",\"output\":\"     1\\tone\",\"status\":\"completed\"}}","streaming_status":"completed","creator_kind":"system","created_at":"TIME","updated_at":"TIME"},{"id":"ID15","client_id":"ID16","session_id":"ID2","device_id":"ID5","turn_id":"ID8","message_id":"ID14","output_message_id":"ID18","offset":1,"tool_name":"read","parameters":{"path":"/a.txt"},"status":"completed","attempt":1,"result":"     1\tone","error_message":null,"created_at":"TIME","updated_at":"TIME","completed_at":"TIME"},{"id":"ID8","client_id":"ID8","session_id":"ID2","status":"running","created_at":"TIME","started_at":"TIME","completed_at":null,"error_message":null},{"id":"ID2","client_id":"ID2","owner_kind":"user","owner_ref_id":"ID4","device_id":"ID5","project_id":"ID6","title":"what does it say?","status":"active","mode":"edit","todo_list":[],"created_at":"TIME","updated_at":"TIME","closed_at":null,"deleted_at":null,"total_input_tokens":20,"total_output_tokens":10,"total_tokens":30}],"offset":"N"}
+    {"id":"ID19","items":[{"entity":"message","action":"created","entity_id":"ID20"}],"data_list":[{"id":"ID20","client_id":null,"session_id":"ID2","turn_id":"ID8","parent_message_id":null,"global_offset":6,"turn_offset":6,"role":"assistant","content":"{\"type\":\"markdown\",\"data\":\"\"}","streaming_status":"streaming","creator_kind":"system","created_at":"TIME","updated_at":"TIME"}],"offset":"N"}
+    {"id":"ID21","items":[{"entity":"message","action":"updated","entity_id":"ID20"},{"entity":"turn","action":"updated","entity_id":"ID8"},{"entity":"session","action":"updated","entity_id":"ID2"}],"data_list":[{"id":"ID20","client_id":null,"session_id":"ID2","turn_id":"ID8","parent_message_id":null,"global_offset":6,"turn_offset":6,"role":"assistant","content":"{\"type\":\"markdown\",\"data\":\"It says “one”.\"}","streaming_status":"completed","creator_kind":"system","created_at":"TIME","updated_at":"TIME","input_tokens":20,"output_tokens":10},{"id":"ID8","client_id":"ID8","session_id":"ID2","status":"completed","created_at":"TIME","started_at":"TIME","completed_at":"TIME","error_message":null},{"id":"ID2","client_id":"ID2","owner_kind":"user","owner_ref_id":"ID4","device_id":"ID5","project_id":"ID6","title":"what does it say?","status":"idle","mode":"edit","todo_list":[],"created_at":"TIME","updated_at":"TIME","closed_at":null,"deleted_at":null,"total_input_tokens":40,"total_output_tokens":20,"total_tokens":60}],"offset":"N"}
+    {"result":{"session_id":"ID2","turn_id":"ID8","status":"completed","error":null,"text":"I look.\n\nIt says “one”.","calls":[{"id":"ID15","client_id":"ID16","session_id":"ID2","device_id":"ID5","turn_id":"ID8","message_id":"ID14","output_message_id":"ID18","offset":1,"tool_name":"read","parameters":{"path":"/a.txt"},"status":"completed","attempt":1,"result":"     1\tone","error_message":null,"created_at":"TIME","updated_at":"TIME","completed_at":"TIME"}],"changes":[],"usage":{"input_tokens":40,"output_tokens":20}}}
+    "#);
+}
+
+/// A running process and what reads its stderr.
+struct Slow {
+    child: Child,
+    stdout: ChildStdout,
+    stderr: JoinHandle<String>,
+}
+
+/// Runs a turn whose stdout is a pipe that holds little.
+fn start(desk: &Desk, form: &str) -> Slow {
+    let mut command = desk.request("tell me much", &["--output", form]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("rtc-headless starts");
+    let stdout = child.stdout.take().expect("stdout is a pipe");
+    let size = fcntl(stdout.as_fd(), FcntlArg::F_SETPIPE_SZ(PIPE)).expect("a pipe may be small");
+    assert_eq!(size, PIPE);
+    let mut pipe = child.stderr.take().expect("stderr is a pipe");
+    let stderr = std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).expect("stderr is text");
+        text
+    });
+    Slow {
+        child,
+        stdout,
+        stderr,
+    }
+}
+
+impl Slow {
+    /// Its exit code and what it wrote on stderr.
+    fn end(mut self) -> (Option<i32>, String) {
+        drop(self.stdout);
+        let code = self.child.wait().expect("it ends").code();
+        (code, self.stderr.join().expect("stderr was read"))
+    }
+}
+
+/// Five megabytes in which no two places are alike.
+fn much() -> String {
+    let mut text = String::new();
+    let mut line = 0;
+    while text.len() < 5_000_000 {
+        text.push_str(&format!("Line {line} of “much”.\n"));
+        line += 1;
+    }
+    text.push_str("The end.");
+    text
+}
+
+#[test]
+fn five_megabytes_come_whole_through_a_slow_pipe() {
+    let text = much();
+    for form in FORMS {
+        let desk = Desk::new(Dialect::Chat, FILES, ModelServer::in_order([Answer::text(&text)]));
+        let mut slow = start(&desk, form);
+        let (mut read, mut piece) = (Vec::new(), [0; PIECE]);
+        while let count @ 1.. = slow.stdout.read(&mut piece).expect("the pipe can be read") {
+            read.extend_from_slice(&piece[..count]);
+        }
+        let (code, stderr) = slow.end();
+        assert_eq!(code, Some(0), "{form}: {stderr}");
+        let read = String::from_utf8(read).expect("it is text");
+        let printed = match form {
+            "text" => read.strip_suffix('\n').expect("a line end").to_owned(),
+            _ => {
+                let last: Value = serde_json::from_str(read.lines().last().expect("a line")).expect("JSON");
+                let result = last.get("result").unwrap_or(&last);
+                result["text"].as_str().expect("a text").to_owned()
+            }
+        };
+        assert!(
+            printed == text,
+            "{form}: {} of {} bytes",
+            printed.len(),
+            text.len()
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_in_the_middle_ends_nothing() {
+    let text = much();
+    for form in FORMS {
+        let desk = Desk::new(Dialect::Chat, FILES, ModelServer::in_order([Answer::text(&text)]));
+        let mut slow = start(&desk, form);
+        slow.stdout
+            .read_exact(&mut [0; PIECE])
+            .expect("it begins to write");
+        let (code, stderr) = slow.end();
+        assert_eq!((code, stderr.as_str()), (Some(0), ""), "{form}");
+        let session = desk.place.last_session();
+        assert_eq!(session["turns"][0]["status"], "completed", "{form}");
+    }
+}
+
+#[test]
+fn an_empty_reply_is_told() {
+    for dialect in [Dialect::Chat, Dialect::Messages] {
+        let answers = [
+            Answer::reply(),
+            Answer::reply().call("call_a", "read", r#"{"path":"/a.txt"}"#),
+            Answer::reply(),
+        ];
+        let desk = Desk::new(dialect, FILES, ModelServer::in_order(answers));
+        let empty = desk.run("hello", &[]);
+        assert_eq!(
+            (empty.code, empty.stdout.as_str()),
+            (Some(0), ""),
+            "{}",
+            empty.stderr
+        );
+        insta::allow_duplicates! { insta::assert_snapshot!(empty.stderr, @"The model ended its turn without an answer."); }
+        let after_a_call = desk.run("and now?", &["--continue"]);
+        assert_eq!((after_a_call.code, after_a_call.stdout.as_str()), (Some(0), ""));
+        assert!(
+            after_a_call
+                .stderr
+                .ends_with("The model ended its turn without an answer.\n"),
+            "{}",
+            after_a_call.stderr
+        );
+        // What is empty is not sent back.
+        assert_eq!(
+            desk.asked()[1]
+                .messages()
+                .iter()
+                .filter(|message| message["role"] == "assistant")
+                .count(),
+            0
+        );
+    }
+}
