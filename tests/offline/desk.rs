@@ -60,6 +60,7 @@ impl Desk {
             data: Some(data.path().join("data")),
             config: None,
             model: Some(rtc_app::OFFLINE.to_owned()),
+            script_worker: Some(rtc_tests::binary().to_owned()),
         };
         let app = App::open(options).await.expect("the app opens");
         Desk { app, _data: data }

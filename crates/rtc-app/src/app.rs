@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rtc_engine::{Engine, TodoWrite, UserCommand};
 use rtc_executor::{Executor, Folder};
 use rtc_model::ModelId;
+use rtc_script::{Script, Workers};
 use rtc_store::{SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
 use rtc_types::{DeviceId, Project, UserId};
@@ -24,6 +25,8 @@ pub struct Options {
     pub config: Option<PathBuf>,
     /// The model for new turns; the configuration's by default.
     pub model: Option<String>,
+    /// The program that is started for scripts, with [`SCRIPT_WORKER`](crate::SCRIPT_WORKER) as its argument; this program by default.
+    pub script_worker: Option<PathBuf>,
 }
 
 /// An open data folder with its engine and executor.
@@ -41,6 +44,10 @@ impl App {
         let config = Config::load(options.config.as_deref())?;
         let model = models::choose(&config, options.model.as_deref())?;
         let folder = data::folder(options.data)?;
+        let workers = Workers::new(match options.script_worker {
+            Some(program) => program,
+            None => this_program()?,
+        });
         let opening = {
             let folder = folder.clone();
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
@@ -58,7 +65,7 @@ impl App {
             path: folder.clone(),
             reason: error.to_string(),
         })??;
-        Self::assemble(Arc::new(store), identity, &folder, config, model).await
+        Self::assemble(Arc::new(store), identity, &folder, config, model, workers).await
     }
 
     /// Puts everything together over an open store.
@@ -68,6 +75,7 @@ impl App {
         folder: &Path,
         config: Config,
         model: ModelId,
+        workers: Workers,
     ) -> Result<Self, Error> {
         let (scratch, pre_images) = (folder.join("scratch"), folder.join("pre-images"));
         data::make(&scratch)?;
@@ -78,6 +86,7 @@ impl App {
         for tool in rtc_tools::tools() {
             tools.register(tool);
         }
+        tools.register(handle(Script::new(workers)));
         let executor = Executor::new(
             Arc::new(port.clone()),
             tools.clone(),
@@ -153,6 +162,16 @@ impl App {
         self.executor.shut_down();
         self.engine.shut_down();
     }
+}
+
+/// The file of this program.
+fn this_program() -> Result<PathBuf, Error> {
+    // On Linux the running program itself, also where its file has been replaced by another version.
+    let running = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") && running.exists() {
+        return Ok(running);
+    }
+    std::env::current_exe().map_err(|error| Error::NoProgram(error.to_string()))
 }
 
 #[cfg(test)]

@@ -15,3 +15,4 @@ pub use clock::SystemClock;
 pub use config::{Config, ModelConfig};
 pub use error::Error;
 pub use models::{KeyState, ModelEntry, Models, OFFLINE};
+pub use rtc_script::{WORKER_COMMAND as SCRIPT_WORKER, worker as script_worker};

@@ -65,6 +65,11 @@ pub(crate) async fn run(
         call.kind,
         call.terms.clone(),
     ));
+    // What the user was shown is what runs, where a tool reads it from the disk.
+    let extensions = match call.rtc.preview.clone() {
+        Some(preview) => extensions.with(Arc::new(preview)),
+        None => extensions,
+    };
     let attempt = before + 1;
     let context = CallContext {
         session,

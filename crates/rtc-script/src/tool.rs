@@ -237,14 +237,7 @@ impl Tool for Script {
         let (mark, plan) = match args.checked()? {
             Checked::Eval(code) => (Mark::Ran(digest(code)), Plan::Run(code.to_owned())),
             Checked::Run(path) => {
-                let code = saved_code(context, &path).await?;
-                let approved = context.extensions.get::<Preview>();
-                if approved
-                    .is_some_and(|approved| approved.kind == PreviewKind::Code && approved.text != code)
-                {
-                    let why = format!("`{path}` has changed since the user approved it; call it again");
-                    return Err(ToolError::new(ErrorKind::Stale, why));
-                }
+                let code = frozen_code(context, &path).await?;
                 (Mark::Ran(digest(&code)), Plan::Run(code))
             }
             Checked::Save(write) => {
@@ -363,6 +356,23 @@ fn saved(path: String) -> Output {
         warnings: Vec::new(),
         errors: Vec::new(),
         duration_ms: None,
+    }
+}
+
+/// The code of a saved script as it was when the call was made; what the user approved is what runs.
+async fn frozen_code(context: &CallContext, path: &str) -> Result<String, ToolError> {
+    let frozen = context.extensions.get::<Preview>();
+    match frozen.as_deref() {
+        Some(frozen) if frozen.kind == PreviewKind::Code => Ok(frozen.text.clone()),
+        // If it still cannot be read, that is the reason.
+        Some(_) => Err(match saved_code(context, path).await {
+            Ok(_) => ToolError::new(
+                ErrorKind::Stale,
+                format!("`{path}` could not be read when it was called, but can be now; call it again"),
+            ),
+            Err(error) => error,
+        }),
+        None => saved_code(context, path).await,
     }
 }
 

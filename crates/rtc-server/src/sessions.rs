@@ -15,6 +15,7 @@ pub(crate) async fn run(app: &AppArgs, command: SessionsCommand, console: &Conso
         data: app.data.clone(),
         config: app.config.clone(),
         model: None,
+        ..Options::default()
     };
     let app = App::open(options).await?;
     match command {

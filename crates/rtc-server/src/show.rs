@@ -1,9 +1,10 @@
 //! Progress of a run, for people.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use rtc_types::{
-    ContentData, Message, MessageId, MessageRole, Rtc, RtcStatus, StreamingStatus, ToolCall, Update,
+    ContentData, Message, MessageId, MessageRole, Rtc, RtcId, RtcStatus, StreamingStatus, ToolCall, Update,
     UpdateEntity,
 };
 use serde_json::Value;
@@ -26,6 +27,8 @@ pub(crate) struct Show {
     answered: bool,
     /// Calls without a result, by the message that made them; whether their line is on the screen.
     open: HashMap<MessageId, (ToolCall, bool)>,
+    /// Calls that run: the message that made each, and how many lines it has told so far.
+    running: HashMap<RtcId, (MessageId, usize)>,
 }
 
 impl Show {
@@ -68,9 +71,9 @@ impl Show {
                 self.open.insert(message.id, (call, false));
             }
             ContentData::ToolcallOutput(output) => {
-                let open = message
-                    .parent_message_id
-                    .and_then(|parent| self.open.remove(&parent));
+                let parent = message.parent_message_id;
+                self.running.retain(|_, (made_by, _)| Some(*made_by) != parent);
+                let open = parent.and_then(|parent| self.open.remove(&parent));
                 if open.is_none_or(|(_, shown)| !shown) {
                     header(console, &output);
                 }
@@ -95,6 +98,22 @@ impl Show {
             && !std::mem::replace(shown, true)
         {
             header(console, call);
+            self.running.insert(rtc.id, (rtc.message_id, 0));
+        }
+    }
+
+    /// The first lines of what a running call tells; its result has them all.
+    pub(crate) fn told(&mut self, console: &Console, rtc: RtcId, text: &str) {
+        let Some((_, told)) = self.running.get_mut(&rtc) else {
+            return;
+        };
+        for line in text.lines() {
+            *told += 1;
+            match (*told).cmp(&(LINES + 1)) {
+                Ordering::Less => console.styled(Style::Faint, &format!("    {}", clip(line))),
+                Ordering::Equal => console.styled(Style::Faint, "    …"),
+                Ordering::Greater => return,
+            }
         }
     }
 }

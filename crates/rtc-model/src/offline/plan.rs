@@ -86,6 +86,8 @@ pub(super) enum Step {
         /// The line.
         line: String,
     },
+    /// Run a script.
+    Script(String),
     /// Something that no tool here can do.
     Unable(Wish),
     /// The user asks what the planner can do.
@@ -123,7 +125,7 @@ pub(super) enum Lines {
 pub(super) enum Wish {
     /// Delete, rename, move or copy a file.
     FileWork,
-    /// Run a program or a script.
+    /// Run a program.
     Run,
 }
 
@@ -139,7 +141,11 @@ impl Step {
             | Step::Count(..)
             | Step::Unable(_)
             | Step::Help => true,
-            Step::Replace { .. } | Step::DeleteLines(..) | Step::Write { .. } | Step::Append { .. } => false,
+            Step::Replace { .. }
+            | Step::DeleteLines(..)
+            | Step::Write { .. }
+            | Step::Append { .. }
+            | Step::Script(_) => false,
         }
     }
 
@@ -156,7 +162,7 @@ impl Step {
                 folder: folder.clone(),
             }),
             Step::Write { name, .. } | Step::Append { name, .. } => Some(Place::Names(vec![name.clone()])),
-            Step::Look(_) | Step::Unable(_) | Step::Help => None,
+            Step::Look(_) | Step::Script(_) | Step::Unable(_) | Step::Help => None,
         }
     }
 

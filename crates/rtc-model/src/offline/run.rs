@@ -181,6 +181,7 @@ impl Run<'_> {
                 overwrite,
             } => self.write(name, content, *overwrite),
             Step::Append { name, line } => self.append(name, line),
+            Step::Script(code) => self.script(code),
             Step::Unable(wish) => Ok(vec![Report::Unable(*wish)]),
             Step::Help => Ok(vec![Report::Help]),
         }

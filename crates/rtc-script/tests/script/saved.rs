@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use rtc_tool::{Access, CallContext, Recovery};
+use futures::StreamExt;
+use rtc_tool::{Access, CallContext, Recovery, ToolError, ToolStreamItem};
 use rtc_types::{Preview, PreviewKind};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::place::{content, place, write};
+use super::place::{Place, content, place, write};
 
 #[tokio::test]
 async fn a_script_is_saved_and_run_by_its_name() {
@@ -54,9 +55,36 @@ async fn what_the_user_approved_is_what_runs() {
         extensions: place.context.extensions.clone().with(Arc::new(preview)),
         ..place.context.clone()
     };
-    assert!(place.script.prepare(&approved, &args).await.is_ok());
     write(&place.folder, ".rtc/scripts/x.ts", "2");
-    insta::assert_snapshot!(place.script.prepare(&approved, &args).await.unwrap_err(), @"`/.rtc/scripts/x.ts` has changed since the user approved it; call it again");
+    assert_eq!(
+        run(&place, &approved, &args).await.unwrap(),
+        json!({"name": "x", "result": 1})
+    );
+    // What could not be shown does not run.
+    let unseen = Preview {
+        kind: PreviewKind::Text,
+        text: String::new(),
+        paths: Vec::new(),
+    };
+    let unseen = CallContext {
+        extensions: place.context.extensions.clone().with(Arc::new(unseen)),
+        ..place.context.clone()
+    };
+    insta::assert_snapshot!(run(&place, &unseen, &args).await.unwrap_err(), @"`/.rtc/scripts/x.ts` could not be read when it was called, but can be now; call it again");
+}
+
+/// Runs a call with this context; how long it took is left out.
+async fn run(place: &Place, context: &CallContext, args: &Value) -> Result<Value, ToolError> {
+    let prepared = place.script.prepare(context, args).await?;
+    let mut stream = place.script.execute(context.clone(), args.clone(), prepared);
+    loop {
+        if let ToolStreamItem::Terminal(result) = stream.next().await.unwrap() {
+            return result.map(|mut result| {
+                result.as_object_mut().unwrap().remove("duration_ms");
+                result
+            });
+        }
+    }
 }
 
 #[tokio::test]
