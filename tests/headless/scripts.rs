@@ -67,7 +67,10 @@ fn a_script_is_asked_about_with_its_code_and_runs_with_a_yes() {
         }
         assert_eq!(content(&place, "made.txt"), "by script\n");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(told(&place), @"");
+            insta::assert_snapshot!(told(&place), @r#"
+            script completed: result: 42
+            logs: ["looking"]
+            "#);
         }
     }
 }
@@ -102,9 +105,60 @@ fn a_yes_to_a_script_is_none_to_what_each_of_its_paths_would_be_asked_for() {
         assert_eq!(ended.code, Some(0), "{}", ended.stderr);
         told(&place)
     };
-    insta::assert_snapshot!(tried("edit"), @"");
-    insta::assert_snapshot!(tried("manual"), @"");
-    insta::assert_snapshot!(tried("bypass"), @"");
+    insta::assert_snapshot!(tried("edit"), @"
+    script completed: result: /plain.txt
+    permission_denied: /.git/config is protected: it can hold secrets or make programs run, and in the middle of a run the user is not asked; use /.git/config in a call of its own, so that they are
+    permission_denied: /.env is protected: it can hold secrets or make programs run, and in the middle of a run the user is not asked; use /.env in a call of its own, so that they are
+    ");
+    insta::assert_snapshot!(tried("manual"), @"
+    script completed: result: permission_denied: script changes a file, which mode manual asks for, and in the middle of a run the user is not asked; use /plain.txt in a call of its own, so that they are
+    permission_denied: /.git/config is protected: it can hold secrets or make programs run, and in the middle of a run the user is not asked; use /.git/config in a call of its own, so that they are
+    permission_denied: /.env is protected: it can hold secrets or make programs run, and in the middle of a run the user is not asked; use /.env in a call of its own, so that they are
+    ");
+    insta::assert_snapshot!(tried("bypass"), @"
+    script completed: result: /plain.txt
+    /.git/config
+    /.env
+    ");
+}
+
+/// A saved script is shown before it runs, and what was shown is what runs.
+#[test]
+fn a_saved_script_runs_as_it_was_when_the_call_was_made() {
+    let place = project(&[(".rtc/scripts/sum.ts", "'as shown'")]);
+    let mut command = request(&place, "run the saved script sum", &["--mode", "edit"]);
+    command.args(["--ask", "prompt"]);
+    let mut dialogue = Dialogue::start(command);
+    dialogue.hear("'as shown'");
+    dialogue.hear("Run it?");
+    put(&place.root(), &[(".rtc/scripts/sum.ts", "'another one'")]);
+    dialogue.say("y");
+    let ended = dialogue.finish();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    insta::assert_snapshot!(told(&place), @"
+    script completed: name: sum
+    result: as shown
+    ");
+    // Without a question it is frozen as well; the next call sees the new one.
+    assert_eq!(
+        alone(&place, "run the saved script sum", &["--mode", "bypass"]).code,
+        Some(0)
+    );
+    insta::assert_snapshot!(told(&place), @"
+    script completed: name: sum
+    result: another one
+    ");
+}
+
+/// A Yes to running a script is none to changing it.
+#[test]
+fn a_saved_script_cannot_rewrite_itself() {
+    let code = "await rtcAgent.fs.read('/.rtc/scripts/sum.ts');\nawait rtcAgent.fs.write('/.rtc/scripts/sum.ts', 'x')";
+    let place = project(&[(".rtc/scripts/sum.ts", code)]);
+    let ended = ask(&place, "run the saved script sum", &["--mode", "edit"], "y\n");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(content(&place, ".rtc/scripts/sum.ts"), code);
+    insta::assert_snapshot!(told(&place).lines().next().unwrap_or_default(), @"script failed: [Tool Error] script failed: Error: /.rtc/scripts/sum.ts is protected: it can hold secrets or make programs run, and in the middle of a run the user is not asked; use /.rtc/scripts/sum.ts in a call of its own, so that they are (line 2)");
 }
 
 #[test]
@@ -118,7 +172,7 @@ fn nothing_outside_of_the_folder_is_reached() {
          told.join(' ') + ' ' + [typeof Deno, typeof fetch, typeof require, typeof process].join(' ')",
     );
     alone(&place, &code, &["--mode", "bypass"]);
-    insta::assert_snapshot!(told(&place), @"");
+    insta::assert_snapshot!(told(&place), @"script completed: result: permission_denied invalid_arguments undefined undefined undefined undefined");
 }
 
 #[test]
@@ -130,7 +184,7 @@ fn one_script_leaves_nothing_to_the_next() {
         script("typeof leak + typeof [].leak")
     );
     assert_eq!(alone(&place, &both, &["--mode", "bypass"]).code, Some(0));
-    insta::assert_snapshot!(told(&place), @"");
+    insta::assert_snapshot!(told(&place), @"script completed: result: undefinedundefined");
 }
 
 /// A run whose script has written a file and said so, and goes on for ever.
@@ -168,14 +222,10 @@ fn a_script_whose_program_is_killed_has_an_unknown_outcome_and_is_not_run_twice(
     let ended = go_on(&place, None);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     assert_eq!(names(&place.root()), [""; 0], "it did not run again");
-    insta::assert_snapshot!(told(&place), @"");
+    insta::assert_snapshot!(told(&place), @"script failed: [Tool Error] script failed: the call was started and the program ended before its result was known (outcome_unknown). It was started at TIME. By then it was about to change, or had changed: `/begun.txt` (not made yet). It had printed “under way”. What it returned is not known. Look at what is there before you repeat it.");
     // The user reads the same in the terminal.
-    let shown = ended
-        .stderr
-        .lines()
-        .find(|line| line.contains("outcome_unknown"))
-        .map(|line| line.trim().split("started at").next().map(str::to_owned));
-    insta::assert_snapshot!(shown.flatten().unwrap_or_default(), @"");
+    let evidence = "By then it was about to change, or had changed: `/begun.txt` (not made yet). It had printed “under way”.";
+    assert!(ended.stderr.contains(evidence), "{}", ended.stderr);
 }
 
 #[test]
@@ -189,8 +239,10 @@ fn the_user_sees_the_evidence_and_decides() {
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     let asked = ended.stderr.split_once("started at ").expect("the evidence").1;
     let asked = asked.split_once("Z. ").expect("a time").1;
-    insta::assert_snapshot!(asked.lines().take(2).collect::<Vec<_>>().join("\n"), @"");
-    insta::assert_snapshot!(told(&place), @"");
+    insta::assert_snapshot!(asked.lines().next().unwrap_or_default(), @"
+    By then it was about to change, or had changed: `/begun.txt` (as it left it). It had printed “under way”. What it returned is not known.
+    ");
+    insta::assert_snapshot!(told(&place), @"script completed: The user looked and says that this call is done. It was started at TIME. By then it was about to change, or had changed: `/begun.txt` (as it left it). It had printed “under way”. What it returned is not known.");
 }
 
 #[test]
@@ -201,7 +253,7 @@ fn stop_ends_a_script_and_says_that_it_may_have_had_an_effect() {
     let ended = dialogue.wait();
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
     gone(id);
-    insta::assert_snapshot!(told(&place), @"");
+    insta::assert_snapshot!(told(&place), @"script rejected: [Tool Rejected] script was rejected: the user stopped the turn while this call ran; whether it took effect is not known, look before you repeat it");
 }
 
 /// Waits until no process of this parent is left: its end was asked for by the end of the parent.
@@ -234,7 +286,13 @@ fn a_worker_that_is_killed_is_told_and_the_next_script_has_another() {
     let lines = told
         .lines()
         .filter(|line| !line.starts_with("duration_ms") && !line.is_empty());
-    insta::assert_snapshot!(tidy(&place, &lines.collect::<Vec<_>>().join("\n")), @"");
+    insta::assert_snapshot!(tidy(&place, &lines.collect::<Vec<_>>().join("\n")), @"
+    script failed: [Tool Error] script failed: the process of the script ended (signal: 9 (SIGKILL)) (line 1)
+    It had changed nothing.
+    The console until then:
+    under way
+    script completed: result: the next one
+    ");
 }
 
 #[test]
@@ -245,5 +303,5 @@ fn a_script_of_ten_megabytes_is_refused_before_it_is_asked_about() {
     command.arg("--root").arg(place.root());
     let ended = crate::dialogue::run(command, long.as_bytes());
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
-    insta::assert_snapshot!(told(&place), @"");
+    insta::assert_snapshot!(told(&place), @"script failed: [Tool Error] script failed: the code has 10485762 bytes, 1048576 at most can be run; put data into files");
 }

@@ -5,6 +5,7 @@
 //! jail, the permissions, the stale guard and the pre-images of the file tools.
 
 mod engine;
+mod evidence;
 mod host;
 mod limits;
 mod run;

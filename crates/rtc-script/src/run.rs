@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
+use rtc_fs::PreImageFolder;
 use rtc_hub::RemoteCall;
 use rtc_tool::{CallContext, ErrorKind, Progress, ProgressSender, ToolError, ToolStreamItem};
+use rtc_types::RtcId;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -14,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::{Entry, Failure};
 use crate::host::ScriptFiles;
 use crate::limits::{Limit, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES};
+use crate::told;
 use crate::worker::{CONSOLE, ENGINE, EngineArgs, EngineOutput};
 use crate::workers::Workers;
 
@@ -66,6 +69,11 @@ pub(crate) async fn run(
         host: Some(files.clone()),
     });
     let mut console = Console::default();
+    // Only a script that can have an effect has a mark, whose evidence this is.
+    let printed = Printed::of(context).filter(|_| progress.is_some());
+    if let Some(printed) = &printed {
+        printed.forget().await;
+    }
     let mut limit = None;
     // First the time that the script has, then the time that it has to end.
     let mut until = began + order.timeout;
@@ -92,6 +100,9 @@ pub(crate) async fn run(
                     if let Some(entry) = console.take(item)
                         && let Some(progress) = progress
                     {
+                        if let Some(printed) = &printed {
+                            printed.add(entry).await;
+                        }
                         progress.send(Progress::Text { text: entry.text.clone() }).await;
                     }
                 }
@@ -127,6 +138,10 @@ pub(crate) async fn run(
             }
         },
     };
+    // What it printed is told with its result.
+    if let Some(printed) = &printed {
+        printed.forget().await;
+    }
     Ok(Ran {
         console: console.entries,
         ended,
@@ -148,6 +163,42 @@ fn outcome_of(outcome: Result<Value, ToolError>) -> Result<Result<Option<Value>,
             Some(Ok(failure)) => Ok(Err(failure)),
             _ => Err(error),
         },
+    }
+}
+
+/// Keeps what a script prints for the case that this process dies. What cannot be kept is not: it is evidence only.
+struct Printed {
+    folder: Arc<PreImageFolder>,
+    rtc: RtcId,
+}
+
+impl Printed {
+    fn of(context: &CallContext) -> Option<Self> {
+        let folder = context.extensions.get::<PreImageFolder>()?;
+        Some(Self {
+            folder,
+            rtc: context.rtc,
+        })
+    }
+
+    async fn add(&self, entry: &Entry) {
+        let text = format!("{}\n", told::line(entry));
+        self.file(move |folder, rtc| folder.print(rtc, &text)).await;
+    }
+
+    async fn forget(&self) {
+        self.file(PreImageFolder::forget_printed).await;
+    }
+
+    async fn file(
+        &self,
+        work: impl FnOnce(&PreImageFolder, RtcId) -> Result<(), rtc_fs::Error> + Send + 'static,
+    ) {
+        let (folder, rtc) = (self.folder.clone(), self.rtc);
+        let done = tokio::task::spawn_blocking(move || work(&folder, rtc)).await;
+        if let Ok(Err(error)) = done {
+            tracing::debug!(%error, "what the script prints is not kept");
+        }
     }
 }
 

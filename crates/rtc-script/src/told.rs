@@ -110,17 +110,22 @@ pub(crate) fn changes(changed: &[String]) -> String {
     format!("It had already changed {}.", named.join(", "))
 }
 
-/// The end of the console, as it looks to a person.
+/// A line of the console, as it looks to a person.
+pub(crate) fn line(entry: &Entry) -> String {
+    let sign = match entry.level {
+        Level::Log => "",
+        Level::Warning => "warning: ",
+        Level::Error => "error: ",
+    };
+    format!("{sign}{}", entry.text)
+}
+
+/// The end of the console.
 fn told_console(console: &[Entry]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut bytes = 0;
     for entry in console.iter().rev() {
-        let sign = match entry.level {
-            Level::Log => "",
-            Level::Warning => "warning: ",
-            Level::Error => "error: ",
-        };
-        let line = format!("{sign}{}", entry.text);
+        let line = line(entry);
         bytes += line.len();
         if bytes > TOLD_CONSOLE_BYTES {
             if lines.is_empty() {

@@ -1,9 +1,7 @@
 //! The tool `script`.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rtc_fs::{Hash, MAX_CHANGED_BYTES, PreImageFolder, Project};
 use rtc_tool::{
     Access, CallContext, Capabilities, ErrorKind, Prepared, ProgressSender, Recovery, Subject, Tool,
     ToolError,
@@ -13,8 +11,8 @@ use rtc_types::{Preview, PreviewKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
+use crate::evidence::evidence;
 use crate::limits::{DEFAULT_TIMEOUT_MS, MAX_CODE_BYTES, MAX_TIMEOUT_MS};
 use crate::run::{self, Order, STOP_GRACE};
 use crate::saved::script_path;
@@ -306,7 +304,7 @@ impl Tool for Script {
                     other => other,
                 })
             }
-            (Ok(Mark::Ran(_)), _) => evidence(context).await.map(Recovery::Neither),
+            (Ok(Mark::Ran(_)), _) => Ok(Recovery::Neither(evidence(context).await)),
             _ => Ok(Recovery::Neither("Its mark cannot be read.".to_owned())),
         }
     }
@@ -387,64 +385,4 @@ async fn saved_code(context: &CallContext, path: &str) -> Result<String, ToolErr
         }
         _ => Err(ToolError::execution(format!("`{path}` has no text"))),
     }
-}
-
-/// What can be said of a script that was running when its process died.
-async fn evidence(context: &CallContext) -> Result<String, ToolError> {
-    const UNKNOWN: &str = "What it printed and returned is not known.";
-    let Some(pre_images) = context.extensions.get::<PreImageFolder>() else {
-        return Ok(format!("Whether it changed files is not known. {UNKNOWN}"));
-    };
-    let project = context.extensions.get::<Project>();
-    let rtc = context.rtc;
-    let looked = tokio::task::spawn_blocking(move || -> Result<Vec<String>, rtc_fs::Error> {
-        // Of each file the last change counts.
-        let mut last = BTreeMap::new();
-        for number in pre_images.list(rtc)? {
-            let image = pre_images.load(rtc, number)?;
-            last.insert(image.path.clone(), image);
-        }
-        let states = last.into_iter().map(|(path, image)| {
-            let now = project.as_ref().map(|project| {
-                project
-                    .read_bytes(&path, MAX_CHANGED_BYTES, &CancellationToken::new())
-                    .map(|now| now.hash)
-            });
-            let state = match now {
-                Some(Ok(now)) if now == image.after => "as it left it",
-                Some(Ok(now)) if Some(now) == image.before => "not changed yet",
-                Some(Ok(_)) => "changed again since",
-                // A removed file is kept as one that has become empty.
-                Some(Err(rtc_fs::Error::NotFound { .. })) => match image.before {
-                    None => "not made yet",
-                    Some(_) if image.after == Hash::of(b"") => "removed",
-                    Some(_) => "removed since",
-                },
-                Some(Err(_)) | None => "cannot be read now",
-            };
-            format!("`{path}` ({state})")
-        });
-        Ok(states.collect())
-    });
-    let states = match looked.await {
-        Ok(Ok(states)) => states,
-        Ok(Err(error)) => {
-            return Ok(format!(
-                "Which files it changed cannot be said: {error}. {UNKNOWN}"
-            ));
-        }
-        Err(error) => {
-            return Ok(format!(
-                "Which files it changed cannot be said: {error}. {UNKNOWN}"
-            ));
-        }
-    };
-    Ok(if states.is_empty() {
-        format!("It had changed no file by then; it may have made folders. {UNKNOWN}")
-    } else {
-        format!(
-            "By then it was about to change, or had changed: {}. {UNKNOWN}",
-            states.join(", ")
-        )
-    })
 }

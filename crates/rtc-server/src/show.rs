@@ -19,6 +19,8 @@ const DIFF_LINES: usize = 24;
 pub(crate) const PREVIEW_LINES: usize = 200;
 /// How much of a line is shown, in characters.
 const WIDTH: usize = 160;
+/// How much of a line that tells of a failure is shown, in characters: it has the reason, or the evidence.
+const FAILED_WIDTH: usize = 2_000;
 
 /// Shows each message once, when it is whole, and each call together with its result.
 #[derive(Default)]
@@ -170,7 +172,12 @@ pub(crate) fn lines(console: &Console, text: &str, most: usize, style: Style) {
             Some(b'-') if diff => Style::Removed,
             _ => style,
         };
-        console.styled(style, &format!("    {}", clip(line)));
+        let width = if style == Style::Warning {
+            FAILED_WIDTH
+        } else {
+            WIDTH
+        };
+        console.styled(style, &format!("    {}", clip_to(line, width)));
     }
     if shown < count {
         console.styled(Style::Faint, &format!("    … {} more lines", count - shown));
@@ -178,7 +185,11 @@ pub(crate) fn lines(console: &Console, text: &str, most: usize, style: Style) {
 }
 
 fn clip(text: &str) -> String {
-    match text.char_indices().nth(WIDTH) {
+    clip_to(text, WIDTH)
+}
+
+fn clip_to(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -88,6 +88,8 @@ pub(super) enum Step {
     },
     /// Run a script.
     Script(String),
+    /// Run a script that was saved under this name.
+    SavedScript(String),
     /// Something that no tool here can do.
     Unable(Wish),
     /// The user asks what the planner can do.
@@ -145,7 +147,8 @@ impl Step {
             | Step::DeleteLines(..)
             | Step::Write { .. }
             | Step::Append { .. }
-            | Step::Script(_) => false,
+            | Step::Script(_)
+            | Step::SavedScript(_) => false,
         }
     }
 
@@ -162,7 +165,7 @@ impl Step {
                 folder: folder.clone(),
             }),
             Step::Write { name, .. } | Step::Append { name, .. } => Some(Place::Names(vec![name.clone()])),
-            Step::Look(_) | Step::Script(_) | Step::Unable(_) | Step::Help => None,
+            Step::Look(_) | Step::Script(_) | Step::SavedScript(_) | Step::Unable(_) | Step::Help => None,
         }
     }
 

@@ -17,6 +17,7 @@ pub(super) enum Meaning {
     Help,
     About,
     FileWork,
+    SavedScript,
     Script,
     Run,
     DeleteNumbered,
@@ -122,6 +123,13 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:删除|删掉|移动|复制|重命名)(?:文件|目录|文件夹).*",
             r"(?:删除|删掉)\S+\.[A-Za-z0-9_]+",
             r"(?:创建|新建)(?:一个)?(?:目录|文件夹).*",
+        ],
+    ),
+    (
+        Meaning::SavedScript,
+        &[
+            r"(?:run|execute)(?: the| my| a)? saved script {text}",
+            r"(?:运行|执行)(?:一下)?(?:已?保存的|存好的)脚本{text}",
         ],
     ),
     (

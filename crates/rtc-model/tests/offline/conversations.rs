@@ -378,11 +378,6 @@ fn a_quoted_script_runs_as_it_was_written_and_what_was_read_before_is_read_again
         "运行这个脚本：“const x = 1;\nx + 1”，然后在 todo.txt 末尾追加“x”",
     ] {
         let mut conversation = conversation();
-        let of_read = conversation.request.tools[0].clone();
-        conversation.request.tools.push(rtc_model::ToolSpec {
-            name: "script".to_owned(),
-            ..of_read
-        });
         let result = "result: 2\nduration_ms: 3".to_owned();
         conversation.folder.scripts.push_back(result);
         let answer = conversation.ask(request);
@@ -397,6 +392,10 @@ fn a_quoted_script_runs_as_it_was_written_and_what_was_read_before_is_read_again
             "{answer}"
         );
     }
+    let mut saved = conversation();
+    saved.ask("run the saved script tidy");
+    let expected = serde_json::json!({ "title": "A saved script", "action": "run", "name": "tidy" });
+    assert_eq!(saved.calls, [("script".to_owned(), expected)]);
     // Without quotation marks code cannot be told from words, and a program is no script.
     for request in [
         "run this script: then end",
@@ -408,6 +407,6 @@ fn a_quoted_script_runs_as_it_was_written_and_what_was_read_before_is_read_again
             "{request}"
         );
     }
-    let answer = conversation().ask("run this script: `1 + 1`");
+    let answer = conversation().without("script").ask("run this script: `1 + 1`");
     assert!(answer.contains("the tool `script` is not available"), "{answer}");
 }

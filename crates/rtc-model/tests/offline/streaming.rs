@@ -94,11 +94,6 @@ fn a_cancelled_stream_ends_with_that() {
 #[test]
 fn the_demonstration_uses_the_tools() {
     let mut conversation = Conversation::new(Folder::of_table());
-    conversation.request.tools.push(rtc_model::ToolSpec {
-        name: "script".to_owned(),
-        ..conversation.request.tools[0].clone()
-    });
-    conversation.folder.scripts.push_back("result: 7".to_owned());
     conversation.ask(demo_request());
     let used: BTreeSet<&str> = conversation.calls.iter().map(|(tool, _)| tool.as_str()).collect();
     assert_eq!(

@@ -30,6 +30,7 @@ impl Words<'_> {
             // Code without quotation marks cannot be told from words.
             Meaning::Script if !self.quoted("content") => return None,
             Meaning::Script => Step::Script(self.text("content")?),
+            Meaning::SavedScript => Step::SavedScript(self.text("text")?),
             Meaning::Run => Step::Unable(Wish::Run),
             Meaning::DeleteNumbered => {
                 let first = self.number("n")?;

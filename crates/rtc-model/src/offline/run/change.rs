@@ -215,9 +215,9 @@ impl Run<'_> {
         }])
     }
 
-    /// Runs a script as the user wrote it. Afterwards files may be other than they were read.
-    pub(super) fn script(&mut self, code: &str) -> Result<Vec<Report>, Halt> {
-        let told = self.call("script", json!({ "title": "Script of the user", "code": code }))?;
+    /// Runs a script. Afterwards files may be other than they were read.
+    pub(super) fn script(&mut self, arguments: Value) -> Result<Vec<Report>, Halt> {
+        let told = self.call("script", arguments)?;
         self.known.clear();
         let lines = told.lines().filter(|line| !line.starts_with("duration_ms:"));
         Ok(vec![Report::Ran {

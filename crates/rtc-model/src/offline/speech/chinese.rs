@@ -90,6 +90,7 @@ pub(super) fn step(step: &Step) -> String {
             ..
         } => format!("写入 {name}"),
         Step::Append { name, line } => format!("在 {name} 末尾追加{}", named(line)),
+        Step::SavedScript(name) => format!("运行已保存的脚本 {name}"),
         Step::Script(_) => "运行脚本".to_owned(),
         Step::Unable(_) => "说明没有哪些工具".to_owned(),
         Step::Help => "说明我能看懂什么".to_owned(),

@@ -105,6 +105,7 @@ pub(super) fn step(step: &Step) -> String {
             ..
         } => format!("write {name}"),
         Step::Append { name, line } => format!("append {} to {name}", named(line)),
+        Step::SavedScript(name) => format!("run the saved script {name}"),
         Step::Script(_) => "run the script".to_owned(),
         Step::Unable(_) => "tell what I have no tool for".to_owned(),
         Step::Help => "tell what I understand".to_owned(),
