@@ -195,7 +195,11 @@ fn no_call_touches_the_programs_own_data() {
         "read .app/data/identity.json",
     ] {
         let ended = ask(text);
-        told.push_str(&format!("{text}: exit {:?}\n{}", ended.code, tidy(&place, &ended.stdout)));
+        told.push_str(&format!(
+            "{text}: exit {:?}\n{}",
+            ended.code,
+            tidy(&place, &ended.stdout)
+        ));
     }
     insta::assert_snapshot!(told, @"");
     assert_eq!(identity(), before);
@@ -211,6 +215,10 @@ fn the_programs_own_data_is_no_project() {
         command.arg(place.data().join(folder));
         let ended = run(command, b"");
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{folder}");
-        assert!(ended.stderr.contains("holds this program's own data"), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("holds this program's own data"),
+            "{}",
+            ended.stderr
+        );
     }
 }

@@ -17,6 +17,7 @@ mod output;
 mod permissions;
 mod place;
 mod questions;
+mod scripts;
 mod sessions;
 mod stopping;
 mod terminal;

@@ -59,6 +59,7 @@ impl Desk {
         let options = Options {
             data: Some(data.path().join("data")),
             model: Some(rtc_app::OFFLINE.to_owned()),
+            script_worker: Some(rtc_tests::binary().to_owned()),
             ..Options::default()
         };
         let app = App::open(options).await.expect("the app opens");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rtc_engine::{Engine, TodoWrite, UserCommand};
 use rtc_executor::{Executor, Folders};
 use rtc_model::ModelId;
+use rtc_script::{Script, Workers};
 use rtc_store::{SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
 use rtc_types::{DeviceId, Project, UserId};
@@ -26,6 +27,8 @@ pub struct Options {
     pub model: Option<String>,
     /// How many replies the model may give in a new turn; as many as it likes by default.
     pub max_rounds: Option<u32>,
+    /// The program that is started for scripts, with [`SCRIPT_WORKER`](crate::SCRIPT_WORKER) as its argument; this program by default.
+    pub script_worker: Option<PathBuf>,
 }
 
 /// An open data folder with its engine and executor.
@@ -44,6 +47,10 @@ impl App {
         let config = Config::load(options.config.as_deref())?;
         let model = models::choose(&config, options.model.as_deref())?;
         let folder = data::folder(options.data)?;
+        let workers = Workers::new(match options.script_worker {
+            Some(program) => program,
+            None => this_program()?,
+        });
         let opening = {
             let folder = folder.clone();
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
@@ -68,6 +75,7 @@ impl App {
             config,
             model,
             options.max_rounds,
+            workers,
         )
         .await
     }
@@ -80,6 +88,7 @@ impl App {
         config: Config,
         model: ModelId,
         max_rounds: Option<u32>,
+        workers: Workers,
     ) -> Result<Self, Error> {
         // What they keep is the content of files of the user: for its owner only.
         data::make(&folder.join("scratch"))?;
@@ -90,6 +99,7 @@ impl App {
         for tool in rtc_tools::tools() {
             tools.register(tool);
         }
+        tools.register(handle(Script::new(workers)));
         let places = Folders::new(own_data.clone())?;
         let executor = Executor::new(Arc::new(port.clone()), tools.clone(), Arc::new(places));
         tools.register(handle(TodoWrite));
@@ -166,6 +176,16 @@ impl App {
         self.executor.shut_down();
         self.engine.shut_down();
     }
+}
+
+/// The file of this program.
+fn this_program() -> Result<PathBuf, Error> {
+    // On Linux the running program itself, also where its file has been replaced by another version.
+    let running = PathBuf::from("/proc/self/exe");
+    if cfg!(target_os = "linux") && running.exists() {
+        return Ok(running);
+    }
+    std::env::current_exe().map_err(|error| Error::NoProgram(error.to_string()))
 }
 
 #[cfg(test)]

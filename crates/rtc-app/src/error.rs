@@ -78,6 +78,9 @@ pub enum Error {
     /// There is no data folder by default on this machine.
     #[error("this machine names no folder for data; name one with --data DIR or RTC_DATA")]
     NoDataFolder,
+    /// The system does not say which file this program is.
+    #[error("the program does not find its own file: {0}")]
+    NoProgram(String),
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] rtc_store::Error),

@@ -16,3 +16,4 @@ pub use config::{Config, ModelConfig};
 pub use error::Error;
 pub use models::{KeyState, ModelEntry, Models, OFFLINE};
 pub use port::EnginePort;
+pub use rtc_script::{WORKER_COMMAND as SCRIPT_WORKER, worker as script_worker};

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use rtc_engine::{Call, Command, Done, Engine, Outcome, StoredSession};
 use rtc_executor::{Claimed, OpenCall, Port, PortError, Started, Terms};
-use rtc_tool::{Policy, Progress, ToolError};
+use rtc_tool::{Access, Policy, Progress, ToolError};
 use rtc_types::{Code, RtcId, SessionId};
 use serde_json::Value;
 
@@ -43,10 +43,13 @@ impl EnginePort {
             rules,
             session_rules,
         };
-        Ok(Terms {
-            policy,
-            consent: call.stored.consented(),
-        })
+        let consent = call.stored.consented();
+        let consent = match call.stored.private.subject.access {
+            Access::Read | Access::Write => consent,
+            // A Yes to running a program is none to changing it, or any other path.
+            Access::Exec => consent.map(|_| Vec::new()),
+        };
+        Ok(Terms { policy, consent })
     }
 
     async fn tell(&self, session: SessionId, command: Command) -> Result<Done, PortError> {

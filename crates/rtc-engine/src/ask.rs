@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
 use rtc_model::{AssistantBlock, Event, Reply, StopReason};
-use rtc_tool::{Consent, Kind, Policy, ToolError, Verdict, decide};
+use rtc_tool::{Access, Consent, Kind, Policy, ToolError, Verdict, decide};
 use rtc_types::{Code, ErrorCategory, MessageId, Session, SessionId, TodoItem, ToolCallId, TurnId};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -253,9 +253,12 @@ impl Ask {
                 serde_json::from_value(parameters).map_err(|error| ToolError::invalid(error.to_string()))?;
             return Ok(Plan::Todo(Vec::<TodoItem>::from(args)));
         }
+        // A program that is only named is frozen now, asked about or not: it may be another one when its turn comes.
+        let is_named_program = subject.access == Access::Exec && subject.digest.is_none();
         let preview = match decide(policy, name, tool.kind(), &subject, Consent::None) {
-            Verdict::Ask(_) => self.inner.host.preview(session, tool, &parameters).await,
-            Verdict::Allow | Verdict::Deny(_) => None,
+            Verdict::Allow if !is_named_program => None,
+            Verdict::Ask(_) | Verdict::Allow => self.inner.host.preview(session, tool, &parameters).await,
+            Verdict::Deny(_) => None,
         };
         Ok(Plan::Run {
             kind: tool.kind(),

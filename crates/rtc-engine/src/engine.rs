@@ -57,6 +57,19 @@ pub enum Live {
     },
 }
 
+impl Live {
+    /// What a running call tells the user, in its own words.
+    pub fn told(&self) -> Option<(RtcId, &str)> {
+        match self {
+            Self::Progress {
+                rtc,
+                progress: Progress::Text { text },
+            } => Some((*rtc, text)),
+            Self::Progress { .. } | Self::Text { .. } | Self::Trouble { .. } => None,
+        }
+    }
+}
+
 pub(crate) struct Inner {
     pub(crate) records: Records,
     pub(crate) clock: Arc<dyn Clock>,

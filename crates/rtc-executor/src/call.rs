@@ -66,6 +66,11 @@ pub(crate) async fn run(
         place.own_data,
         call.terms.clone(),
     ));
+    // What the user was shown is what runs, where a tool reads it from the disk.
+    let extensions = match call.rtc.preview.clone() {
+        Some(preview) => place.extensions.with(Arc::new(preview)),
+        None => place.extensions,
+    };
     let attempt = before + 1;
     let context = CallContext {
         session,
@@ -74,7 +79,7 @@ pub(crate) async fn run(
         cancel,
         permit: permit.clone(),
         seen,
-        extensions: place.extensions,
+        extensions,
     };
     if let Some(started) = &call.started
         && let Some(ran) = this.recover(&call, started, &*tool, &context).await?

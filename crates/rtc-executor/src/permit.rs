@@ -53,8 +53,7 @@ impl Permit for PathPermit {
             Verdict::Deny(why) => Err(ToolError::denied(why)),
             // In the middle of a run nothing asks.
             Verdict::Ask(why) => Err(ToolError::denied(format!(
-                "{why}, and the user has not been asked about it; call {} with the path {path} itself, so that they are",
-                self.tool_name
+                "{why}, and in the middle of a run the user is not asked; use {path} in a call of its own, so that they are"
             ))),
         }
     }
@@ -86,7 +85,7 @@ mod tests {
         };
         assert!(permit(None).check(Access::Write, "/src/a.rs").is_ok());
         let refused = permit(None).check(Access::Write, "/.git/config").unwrap_err();
-        insta::assert_snapshot!(refused, @"/.git/config is protected: it can hold secrets or make programs run, and the user has not been asked about it; call edit with the path /.git/config itself, so that they are");
+        insta::assert_snapshot!(refused, @"/.git/config is protected: it can hold secrets or make programs run, and in the middle of a run the user is not asked; use /.git/config in a call of its own, so that they are");
         assert!(
             permit(Some("/.git/config"))
                 .check(Access::Write, "/.git/config")

@@ -79,12 +79,7 @@ impl Places for Folders {
     async fn of(&self, root: Option<PathBuf>) -> Result<Place, ToolError> {
         let project = self.project(root.unwrap_or_else(|| self.scratch.clone())).await?;
         let own_data = self.own_data_in(&project);
-        let extensions = Extensions::default()
-            .with(project)
-            .with(self.pre_images.clone());
-        Ok(Place {
-            extensions,
-            own_data,
-        })
+        let extensions = Extensions::default().with(project).with(self.pre_images.clone());
+        Ok(Place { extensions, own_data })
     }
 }

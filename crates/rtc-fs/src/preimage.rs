@@ -1,7 +1,7 @@
 //! What was there before a change, kept so that it can be undone.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use rtc_types::RtcId;
@@ -124,7 +124,8 @@ struct SpanDescription {
     kept: u64,
 }
 
-/// Keeps pre-images in a folder of the application's data: `<rtc id>/<n>.json` and `<n>.bytes`, `n` from 1.
+/// Keeps pre-images in a folder of the application's data: `<rtc id>/<n>.json` and `<n>.bytes`, `n` from 1. Beside them
+/// `<rtc id>.printed` has what a running call has printed.
 #[derive(Debug, Clone)]
 pub struct PreImageFolder {
     folder: PathBuf,
@@ -301,6 +302,61 @@ impl PreImageFolder {
         })
     }
 
+    /// Adds to what the call `rtc` has printed so far. It outlives this process, though not the system.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn print(&self, rtc: RtcId, text: &str) -> Result<(), Error> {
+        let path = self.printed_file(rtc);
+        fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|source| failed(&path, source))
+    }
+
+    /// The last `most` bytes of what the call has printed, from the beginning of a character; `None` if nothing is
+    /// known.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn printed(&self, rtc: RtcId, most: u64) -> Result<Option<String>, Error> {
+        let path = self.printed_file(rtc);
+        let read = || -> io::Result<Vec<u8>> {
+            let mut file = fs::File::open(&path)?;
+            let from = file.metadata()?.len().saturating_sub(most);
+            file.seek(io::SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.take(most).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        match read() {
+            Ok(bytes) => {
+                let middle = bytes.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
+                Ok(Some(String::from_utf8_lossy(&bytes[middle..]).into_owned()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(failed(&path, source)),
+        }
+    }
+
+    /// Forgets what the call has printed: its result tells it, or it begins anew.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn forget_printed(&self, rtc: RtcId) -> Result<(), Error> {
+        let path = self.printed_file(rtc);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn printed_file(&self, rtc: RtcId) -> PathBuf {
+        self.folder.join(format!("{rtc}.printed"))
+    }
+
     fn call_folder(&self, rtc: RtcId) -> PathBuf {
         self.folder.join(rtc.to_string())
     }
@@ -428,5 +484,23 @@ mod tests {
             folder.load(id(1), 1),
             Err(Error::DamagedPreImage { .. })
         ));
+    }
+
+    #[test]
+    fn what_was_printed_is_kept_until_it_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = PreImageFolder::open(folder.path()).unwrap();
+        let printed = |most| kept.printed(id(1), most).unwrap();
+        assert_eq!(printed(100), None);
+        kept.forget_printed(id(1)).unwrap();
+        kept.print(id(1), "eins\n").unwrap();
+        kept.print(id(1), "zwölf\n").unwrap();
+        assert_eq!(printed(100).unwrap(), "eins\nzwölf\n");
+        // The first byte of these is the second one of a character.
+        assert_eq!(printed(4).unwrap(), "lf\n");
+        assert_eq!(kept.printed(id(2), 100).unwrap(), None);
+        assert_eq!(kept.list(id(1)).unwrap(), [0_u32; 0]);
+        kept.forget_printed(id(1)).unwrap();
+        assert_eq!(printed(100), None);
     }
 }

@@ -37,9 +37,10 @@ static ID: LazyLock<ModelId> = LazyLock::new(|| ModelId {
 });
 
 /// A request that shows what the offline model can do: on a project with some Markdown files and the word `colour` in
-/// several files it lists, finds, searches, reads and edits.
+/// several files it lists, finds, runs a script, searches, reads and edits.
 pub fn demo_request() -> &'static str {
-    "List the files, find *.md, then replace `colour` by `color` everywhere"
+    "List the files, find *.md, run this script: `(await rtcAgent.fs.grep('colour')).length`, then replace `colour` by \
+     `color` everywhere"
 }
 
 /// The model that answers without any language model: it understands plain requests in English and Chinese and drives

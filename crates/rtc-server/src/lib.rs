@@ -15,14 +15,20 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+use rtc_app::SCRIPT_WORKER;
 
 pub use args::{Args, Ask, Command, ModelsArgs, OutputForm, RunArgs, SessionsCommand};
 pub use exit::Exit;
 
 use crate::console::Console;
 
-/// Runs a command line and gives its exit code.
+/// Runs a command line and gives its exit code. With the hidden command of a script worker it becomes one, before
+/// anything else of this program begins.
 pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let command_line: Vec<OsString> = command_line.into_iter().collect();
+    if command_line.get(1).is_some_and(|first| first == SCRIPT_WORKER) {
+        return rtc_app::script_worker();
+    }
     let args = match Args::try_parse_from(command_line) {
         Ok(args) => args,
         Err(error) => {

@@ -39,6 +39,7 @@ pub(crate) async fn run(app: &AppArgs, mut args: RunArgs, console: &Console) -> 
         config: app.config.clone(),
         model: args.model.clone(),
         max_rounds: args.max_rounds,
+        ..Options::default()
     };
     let app = App::open(options).await?;
     if let Some(hint) = Models::of(app.config()).hint(args.model.as_deref()) {
@@ -154,7 +155,12 @@ impl Turn<'_> {
                                 self.console.styled(Style::Warning, &message);
                                 break 'turn Ended::Trouble;
                             }
-                            Ok(_) | Err(RecvError::Lagged(_)) => {}
+                            Ok(live) => {
+                                if let Some((rtc, text)) = live.told().filter(|_| self.args.output == OutputForm::Text) {
+                                    show.told(self.console, rtc, text);
+                                }
+                            }
+                            Err(RecvError::Lagged(_)) => {}
                             Err(RecvError::Closed) => break 'turn Ended::Trouble,
                         },
                     }

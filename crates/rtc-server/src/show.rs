@@ -1,9 +1,10 @@
 //! Progress of a run, for people.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use rtc_types::{
-    ContentData, Message, MessageId, MessageRole, Rtc, RtcStatus, StreamingStatus, ToolCall, Update,
+    ContentData, Message, MessageId, MessageRole, Rtc, RtcId, RtcStatus, StreamingStatus, ToolCall, Update,
     UpdateEntity,
 };
 use serde_json::Value;
@@ -18,6 +19,8 @@ const DIFF_LINES: usize = 24;
 pub(crate) const PREVIEW_LINES: usize = 200;
 /// How much of a line is shown, in characters.
 const WIDTH: usize = 160;
+/// How much of a line that tells of a failure is shown, in characters: it has the reason, or the evidence.
+const FAILED_WIDTH: usize = 2_000;
 
 /// Shows each message once, when it is whole, and each call together with its result.
 #[derive(Default)]
@@ -27,6 +30,8 @@ pub(crate) struct Show {
     ends_with_answer: bool,
     /// Calls without a result, by the message that made them; whether their line is on the screen.
     open: HashMap<MessageId, (ToolCall, bool)>,
+    /// Calls that run: the message that made each, and how many lines it has told so far.
+    running: HashMap<RtcId, (MessageId, usize)>,
 }
 
 impl Show {
@@ -78,9 +83,9 @@ impl Show {
             }
             ContentData::ToolcallOutput(output) => {
                 self.ends_with_answer = false;
-                let open = message
-                    .parent_message_id
-                    .and_then(|parent| self.open.remove(&parent));
+                let parent = message.parent_message_id;
+                self.running.retain(|_, (made_by, _)| Some(*made_by) != parent);
+                let open = parent.and_then(|parent| self.open.remove(&parent));
                 if open.is_none_or(|(_, shown)| !shown) {
                     header(console, &output);
                 }
@@ -105,6 +110,22 @@ impl Show {
             && !std::mem::replace(shown, true)
         {
             header(console, call);
+            self.running.insert(rtc.id, (rtc.message_id, 0));
+        }
+    }
+
+    /// The first lines of what a running call tells; its result has them all.
+    pub(crate) fn told(&mut self, console: &Console, rtc: RtcId, text: &str) {
+        let Some((_, told)) = self.running.get_mut(&rtc) else {
+            return;
+        };
+        for line in text.lines() {
+            *told += 1;
+            match (*told).cmp(&(LINES + 1)) {
+                Ordering::Less => console.styled(Style::Faint, &format!("    {}", clip(line))),
+                Ordering::Equal => console.styled(Style::Faint, "    …"),
+                Ordering::Greater => return,
+            }
         }
     }
 }
@@ -161,7 +182,12 @@ pub(crate) fn lines(console: &Console, text: &str, most: usize, style: Style) {
             Some(b'-') if diff => Style::Removed,
             _ => style,
         };
-        console.styled(style, &format!("    {}", clip(line)));
+        let width = if style == Style::Warning {
+            FAILED_WIDTH
+        } else {
+            WIDTH
+        };
+        console.styled(style, &format!("    {}", clip_to(line, width)));
     }
     if shown < count {
         console.styled(Style::Faint, &format!("    … {} more lines", count - shown));
@@ -169,7 +195,11 @@ pub(crate) fn lines(console: &Console, text: &str, most: usize, style: Style) {
 }
 
 fn clip(text: &str) -> String {
-    match text.char_indices().nth(WIDTH) {
+    clip_to(text, WIDTH)
+}
+
+fn clip_to(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -122,8 +122,9 @@ fn is_beneath(path: &str, root: &str) -> bool {
     }
 }
 
-/// The rule that an answer makes: `session` allows the tool on any path that is not protected (a script: itself),
-/// `project` on just these paths, `never` forbids these paths. `once` and `reject` make none.
+/// The rule that an answer makes: `session` allows the tool on any path that is not protected (a script: itself, and
+/// nothing for the paths that scripts change), `project` on just these paths, `never` forbids these paths. `once` and
+/// `reject` make none.
 pub fn grant(
     decision: ApprovalDecision,
     id: RuleId,
@@ -138,7 +139,7 @@ pub fn grant(
     };
     let (effect, scope) = match decision {
         ApprovalDecision::Once | ApprovalDecision::Reject => return None,
-        ApprovalDecision::Session if subject.digest.is_none() => {
+        ApprovalDecision::Session if subject.digest.is_none() && subject.access != Access::Exec => {
             (RuleEffect::Allow, RuleScope::Paths(vec!["/".to_owned()]))
         }
         ApprovalDecision::Session | ApprovalDecision::Project => (RuleEffect::Allow, exact()),

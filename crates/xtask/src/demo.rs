@@ -14,7 +14,8 @@ use crate::setup;
 use crate::shell::{self, WrongUsage};
 
 /// What the demo asks for unless it is told otherwise; the offline model understands it.
-const DEMO_REQUEST: &str = "List the files, find *.md, then replace `colour` by `color` everywhere";
+const DEMO_REQUEST: &str = "List the files, find *.md, run this script: `(await rtcAgent.fs.grep('colour')).length`, \
+                            then replace `colour` by `color` everywhere";
 
 const USAGE: &str = "\
 usage: cargo xtask demo [--keep] [\"REQUEST\"]     on a throw-away copy of tests/sample

@@ -8,37 +8,74 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{self, WrongUsage};
 
-/// A program that the build or a test runs.
+/// Something that the build or a test takes from the system.
 struct Need {
-    program: &'static str,
+    what: What,
     /// The Debian and Ubuntu package that brings it.
     package: &'static str,
     why: &'static str,
 }
 
+/// What is looked for.
+enum What {
+    /// A program on the search path.
+    Program(&'static str),
+    /// A file. Only asked for where the build would take it from there.
+    File(&'static str),
+}
+
+impl What {
+    fn is_there(&self) -> bool {
+        match self {
+            Self::Program(name) => shell::on_search_path(name),
+            Self::File(path) => Path::new(path).exists(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Program(name) | Self::File(name) => name,
+        }
+    }
+}
+
 #[cfg(unix)]
 const COMPILER: &[Need] = &[Need {
-    program: "cc",
+    what: What::Program("cc"),
     package: "build-essential",
     why: "links programs and builds C code of dependencies",
 }];
 #[cfg(not(unix))]
 const COMPILER: &[Need] = &[];
 
-const GIT: &[Need] = &[Need {
-    program: "git",
-    package: "git",
-    why: "lists the files to check and shows differences",
-}];
+const EVERYWHERE: &[Need] = &[
+    Need {
+        what: What::Program("git"),
+        package: "git",
+        why: "lists the files to check and shows differences",
+    },
+    Need {
+        what: What::Program("cmake"),
+        package: "cmake",
+        why: "builds C code of the script engine",
+    },
+];
 
 #[cfg(target_os = "linux")]
-const TRACER: &[Need] = &[Need {
-    program: "strace",
-    package: "strace",
-    why: "a test counts the flushes to the device with it",
-}];
+const LINUX: &[Need] = &[
+    Need {
+        what: What::Program("strace"),
+        package: "strace",
+        why: "a test counts the flushes to the device with it",
+    },
+    Need {
+        what: What::File("/usr/include/simde/simde-common.h"),
+        package: "libsimde-dev",
+        why: "without it the build of the script engine fetches it with git, see .cargo/simde.cmake",
+    },
+];
 #[cfg(not(target_os = "linux"))]
-const TRACER: &[Need] = &[];
+const LINUX: &[Need] = &[];
 
 /// The oldest Rust that builds the workspace, from its `rust-version`.
 const RUST_VERSION: &str = env!("CARGO_PKG_RUST_VERSION");
@@ -55,22 +92,20 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
 /// Checks everything and installs missing system packages where it can.
 pub(crate) fn run(root: &Path) -> Result<()> {
     check_rust(root)?;
-    let needs = [COMPILER, GIT, TRACER].into_iter().flatten();
-    let missing: Vec<&Need> = needs
-        .filter(|need| !shell::on_search_path(need.program))
-        .collect();
+    let needs = [COMPILER, EVERYWHERE, LINUX].into_iter().flatten();
+    let missing: Vec<&Need> = needs.filter(|need| !need.what.is_there()).collect();
     if missing.is_empty() {
         return Ok(());
     }
     for need in &missing {
-        eprintln!("missing: {} ({})", need.program, need.why);
+        eprintln!("missing: {} ({})", need.what.name(), need.why);
     }
     install(&missing)?;
-    match missing.iter().find(|need| !shell::on_search_path(need.program)) {
+    match missing.iter().find(|need| !need.what.is_there()) {
         Some(need) => {
             bail!(
                 "{} is still missing after the package {} was installed",
-                need.program,
+                need.what.name(),
                 need.package
             )
         }
@@ -108,7 +143,7 @@ fn install(missing: &[&Need]) -> Result<()> {
     let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     let list = packages.join(" ");
     if !Path::new("/etc/debian_version").exists() || !shell::on_search_path("apt-get") {
-        let programs: Vec<&str> = missing.iter().map(|need| need.program).collect();
+        let programs: Vec<&str> = missing.iter().map(|need| need.what.name()).collect();
         bail!(
             "install {} with this system's package manager (on Debian: {list})",
             programs.join(", ")

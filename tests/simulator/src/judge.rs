@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use rtc_engine::{StoredMessage, StoredRtc};
-use rtc_types::{
-    ApprovalState, ContentData, Effect, Mode, RtcStatus, StreamingStatus, ToolCall, TurnStatus,
-};
+use rtc_types::{ApprovalState, ContentData, Effect, Mode, RtcStatus, StreamingStatus, ToolCall, TurnStatus};
 
 use crate::run::{Ended, SessionEnd};
 use crate::scenario::{Scenario, SessionPlan, Tool};
@@ -29,7 +27,11 @@ fn over(session: &SessionEnd) -> Result<(), String> {
     if !session.is_idle {
         return Err("it is not idle".to_owned());
     }
-    if let Some(turn) = session.turns.iter().find(|turn| !turn.entity.status.is_terminal()) {
+    if let Some(turn) = session
+        .turns
+        .iter()
+        .find(|turn| !turn.entity.status.is_terminal())
+    {
         return Err(format!("a turn is {:?} at the end", turn.entity.status));
     }
     for call in &session.calls {
@@ -65,20 +67,32 @@ fn results(session: &SessionEnd) -> Result<(), String> {
     }
     for (id, (inputs, outputs)) in &calls {
         if *inputs != 1 || outputs.len() != 1 {
-            return Err(format!("{id} was called {inputs} times and has {} results", outputs.len()));
+            return Err(format!(
+                "{id} was called {inputs} times and has {} results",
+                outputs.len()
+            ));
         }
     }
     for call in &session.calls {
         let status = calls.get(id(call)).and_then(|(_, outputs)| outputs[0].status);
         if status != Some(call.entity.status) {
-            return Err(format!("{} is {:?}, its result says {status:?}", id(call), call.entity.status));
+            return Err(format!(
+                "{} is {:?}, its result says {status:?}",
+                id(call),
+                call.entity.status
+            ));
         }
     }
     Ok(())
 }
 
 /// Nothing has an effect twice, or without a Yes, or other than is said of it.
-fn effects(scenario: &Scenario, plan: &SessionPlan, session: &SessionEnd, facts: &Facts) -> Result<(), String> {
+fn effects(
+    scenario: &Scenario,
+    plan: &SessionPlan,
+    session: &SessionEnd,
+    facts: &Facts,
+) -> Result<(), String> {
     for call in &session.calls {
         let id = id(call);
         let Some(planned) = scenario.call(id) else {
@@ -87,7 +101,9 @@ fn effects(scenario: &Scenario, plan: &SessionPlan, session: &SessionEnd, facts:
         let count = |ids: &[Arc<str>]| ids.iter().filter(|other| &***other == id).count();
         let (applied, retried) = (count(&facts.applied), count(&facts.retried));
         if applied > 1 + retried {
-            return Err(format!("{id} took effect {applied} times, with {retried} retries"));
+            return Err(format!(
+                "{id} took effect {applied} times, with {retried} retries"
+            ));
         }
         if !matches!(planned.tool, Tool::Write | Tool::Script) {
             continue;
@@ -123,7 +139,12 @@ fn effects(scenario: &Scenario, plan: &SessionPlan, session: &SessionEnd, facts:
 }
 
 /// What the user said is in the log, once, and the model read it, unless the user stopped before it could.
-fn nothing_unheard(number: usize, plan: &SessionPlan, session: &SessionEnd, facts: &Facts) -> Result<(), String> {
+fn nothing_unheard(
+    number: usize,
+    plan: &SessionPlan,
+    session: &SessionEnd,
+    facts: &Facts,
+) -> Result<(), String> {
     let said: Vec<&String> = session
         .messages
         .iter()
@@ -145,7 +166,10 @@ fn nothing_unheard(number: usize, plan: &SessionPlan, session: &SessionEnd, fact
     let read = facts.asked.iter().rev().find(|asked| asked.session == number);
     match read {
         Some(asked) if asked.said == planned => Ok(()),
-        _ => Err(format!("the model has read {:?} of {planned:?}", read.map(|asked| &asked.said))),
+        _ => Err(format!(
+            "the model has read {:?} of {planned:?}",
+            read.map(|asked| &asked.said)
+        )),
     }
 }
 
@@ -156,7 +180,10 @@ fn requests_only_grow(facts: &Facts) -> Result<(), String> {
         if let Some(before) = last.insert(asked.session, asked)
             && !asked.items.starts_with(&before.items)
         {
-            return Err(format!("a request of session {} changes what was sent before", asked.session));
+            return Err(format!(
+                "a request of session {} changes what was sent before",
+                asked.session
+            ));
         }
     }
     Ok(())
@@ -186,7 +213,9 @@ impl Reference {
         }
         for (number, (calm, killed)) in self.conversations.iter().zip(&other.conversations).enumerate() {
             if calm != killed {
-                return Err(format!("session {number}: the conversation is\n{killed:#?}\nnot\n{calm:#?}"));
+                return Err(format!(
+                    "session {number}: the conversation is\n{killed:#?}\nnot\n{calm:#?}"
+                ));
             }
         }
         if self.asked != other.asked {

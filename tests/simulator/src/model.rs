@@ -42,7 +42,9 @@ fn asked_for(request: &Request) -> Option<(usize, usize, usize)> {
         .items
         .iter()
         .rposition(|item| matches!(item, Item::User { .. }))?;
-    let Item::User { text } = &request.items[last] else { return None };
+    let Item::User { text } = &request.items[last] else {
+        return None;
+    };
     let (session, message) = text.rsplit('\n').next()?.split_once('.')?;
     let replies = request.items[last..]
         .iter()
@@ -59,7 +61,8 @@ impl Model for PlannedModel {
 
     async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
         let Some((session, message, replies)) = asked_for(&request) else {
-            self.world.wrong("a request without a message of the user".to_owned());
+            self.world
+                .wrong("a request without a message of the user".to_owned());
             return Err(Error::ContextTooLong);
         };
         self.world.asked(session, &request);
@@ -117,7 +120,10 @@ fn calls(round: &Round, session: usize, message: usize, number: usize) -> Vec<Re
             Tool::Write => ("write", json!({"path": format!("/{session}"), "text": id})),
             Tool::Script => ("script", json!({"code": id})),
             Tool::Ask => ("ask", json!({"question": id})),
-            Tool::Todo => ("todoWrite", json!({"todos": [{"content": id, "status": "pending", "active_form": id}]})),
+            Tool::Todo => (
+                "todoWrite",
+                json!({"todos": [{"content": id, "status": "pending", "active_form": id}]}),
+            ),
             Tool::Missing => ("missing", json!({})),
             Tool::Invalid => ("write", json!({"path": 1.5})),
         };
@@ -127,7 +133,11 @@ fn calls(round: &Round, session: usize, message: usize, number: usize) -> Vec<Re
             arguments: arguments.to_string(),
         });
     }
-    let stop = if round.cut { StopReason::MaxTokens } else { StopReason::ToolUse };
+    let stop = if round.cut {
+        StopReason::MaxTokens
+    } else {
+        StopReason::ToolUse
+    };
     events.push(Event::Done(Reply {
         blocks,
         stop,

@@ -13,6 +13,7 @@ use rtc_tool::{Extensions, Registry, ToolError, ToolHandle};
 use rtc_types::{ContentData, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
 
+use crate::Sabotage;
 use crate::clock::WorldClock;
 use crate::model::{self, PlannedModel};
 use crate::scenario::Scenario;
@@ -20,7 +21,6 @@ use crate::store::WatchedStore;
 use crate::tools::{self, Bench};
 use crate::user::{self, USER, session_id};
 use crate::world::{Facts, Known, Point, World};
-use crate::Sabotage;
 
 /// Virtual time in which everything must be over; everything that waits waits for less.
 const LONG: Duration = Duration::from_secs(24 * 60 * 60);
@@ -80,7 +80,11 @@ pub(crate) fn run(
     }
 }
 
-async fn live(world: &Arc<World>, scenario: &Arc<Scenario>, is_restart: bool) -> Result<Vec<SessionEnd>, String> {
+async fn live(
+    world: &Arc<World>,
+    scenario: &Arc<Scenario>,
+    is_restart: bool,
+) -> Result<Vec<SessionEnd>, String> {
     let bench = Arc::new(Bench {
         world: world.clone(),
         scenario: scenario.clone(),
@@ -123,11 +127,15 @@ async fn live(world: &Arc<World>, scenario: &Arc<Scenario>, is_restart: bool) ->
 
 async fn end(engine: &Engine, session: SessionId) -> Result<SessionEnd, rtc_engine::Error> {
     let state = engine.wake(session).await?;
-    let project = state.session.as_ref().and_then(|session| session.entity.project_id);
+    let project = state
+        .session
+        .as_ref()
+        .and_then(|session| session.entity.project_id);
     let mut messages = Vec::new();
     for message in engine.messages(session).await? {
         let content = message.entity.content.parse();
-        let content = content.ok_or_else(|| rtc_engine::Error::Unreadable(message.entity.content.as_str().to_owned()))?;
+        let content = content
+            .ok_or_else(|| rtc_engine::Error::Unreadable(message.entity.content.as_str().to_owned()))?;
         messages.push((message, content));
     }
     Ok(SessionEnd {
@@ -135,7 +143,9 @@ async fn end(engine: &Engine, session: SessionId) -> Result<SessionEnd, rtc_engi
         calls: engine.rtcs(session).await?,
         turns: engine.turns(session).await?,
         is_idle: state.is_idle() && state.calls.is_empty() && state.streaming.is_empty() && !state.stopping,
-        has_rules: state.session.is_some_and(|session| !session.private.rules.is_empty())
+        has_rules: state
+            .session
+            .is_some_and(|session| !session.private.rules.is_empty())
             || !engine.rules(project).await?.is_empty(),
     })
 }

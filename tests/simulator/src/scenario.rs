@@ -150,7 +150,9 @@ impl Scenario {
         };
         Self {
             seed,
-            sessions: (0..sessions).map(|_| SessionPlan::random(&mut rng, most)).collect(),
+            sessions: (0..sessions)
+                .map(|_| SessionPlan::random(&mut rng, most))
+                .collect(),
             full: (rng.u8(..8) == 0).then(|| (rng.u32(2..20), rng.u32(1..5))),
         }
     }
@@ -213,7 +215,9 @@ impl Message {
         };
         Self {
             when,
-            rounds: (0..rng.usize(..=most.rounds)).map(|_| Round::random(rng, most)).collect(),
+            rounds: (0..rng.usize(..=most.rounds))
+                .map(|_| Round::random(rng, most))
+                .collect(),
             fails: rng.u8(..12) == 0,
         }
     }
@@ -225,7 +229,9 @@ impl Round {
             thinks: rng.u8(..4) == 0,
             pieces: rng.u8(..3),
             slow: rng.u8(..6) == 0,
-            calls: (0..1 + rng.usize(..most.calls).saturating_sub(rng.usize(..2))).map(|_| Call::random(rng)).collect(),
+            calls: (0..1 + rng.usize(..most.calls).saturating_sub(rng.usize(..2)))
+                .map(|_| Call::random(rng))
+                .collect(),
             cut: rng.u8(..16) == 0,
         }
     }

@@ -37,7 +37,8 @@ impl Store for WatchedStore {
                 && value != Some(&before.value)
                 && let Some(status) = ended(&before.value)
             {
-                self.world.wrong(format!("a record that was {status} has changed"));
+                self.world
+                    .wrong(format!("a record that was {status} has changed"));
             }
         }
         let receipt = self.world.store.commit(batch).await?;
@@ -49,7 +50,12 @@ impl Store for WatchedStore {
         self.world.store.get(key).await
     }
 
-    async fn scan(&self, prefix: &Key, after: Option<&Key>, limit: usize) -> Result<Vec<(Key, Entry)>, Error> {
+    async fn scan(
+        &self,
+        prefix: &Key,
+        after: Option<&Key>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Entry)>, Error> {
         self.world.store.scan(prefix, after, limit).await
     }
 
@@ -62,7 +68,12 @@ impl Store for WatchedStore {
         self.world.store.scan_back(prefix, before, limit).await
     }
 
-    async fn read_stream(&self, stream: &Key, after: Offset, limit: usize) -> Result<Vec<(Offset, Vec<u8>)>, Error> {
+    async fn read_stream(
+        &self,
+        stream: &Key,
+        after: Offset,
+        limit: usize,
+    ) -> Result<Vec<(Offset, Vec<u8>)>, Error> {
         self.world.store.read_stream(stream, after, limit).await
     }
 
@@ -91,6 +102,13 @@ fn ended(value: &[u8]) -> Option<String> {
         status: String,
     }
     let status = serde_json::from_slice::<Record>(value).ok()?.entity.status;
-    let terminal = ["completed", "failed", "cancelled", "merged", "timeout", "rejected"];
+    let terminal = [
+        "completed",
+        "failed",
+        "cancelled",
+        "merged",
+        "timeout",
+        "rejected",
+    ];
     terminal.contains(&status.as_str()).then_some(status)
 }

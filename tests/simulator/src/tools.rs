@@ -140,7 +140,9 @@ impl Tool for Write {
     }
 
     async fn prepare(&self, context: &CallContext, args: &WriteArgs) -> Result<Option<Prepared>, ToolError> {
-        let before = Bench::of(context)?.world.with(|facts| facts.files.get(&args.path).cloned());
+        let before = Bench::of(context)?
+            .world
+            .with(|facts| facts.files.get(&args.path).cloned());
         Ok(Some(Prepared {
             mark: json!({"before": before}),
             plan: Box::new(()),
@@ -242,11 +244,13 @@ impl Tool for Script {
     }
 
     async fn recover(&self, context: &CallContext, _: &ScriptArgs, _: &Value) -> Result<Recovery, ToolError> {
-        Ok(if Bench::of(context)?.world.sabotage == Sabotage::ScriptsRunAgain {
-            Recovery::NotApplied
-        } else {
-            Recovery::Neither("Nobody can tell.".to_owned())
-        })
+        Ok(
+            if Bench::of(context)?.world.sabotage == Sabotage::ScriptsRunAgain {
+                Recovery::NotApplied
+            } else {
+                Recovery::Neither("Nobody can tell.".to_owned())
+            },
+        )
     }
 }
 

@@ -48,7 +48,9 @@ pub(crate) async fn act(world: &Arc<World>, scenario: &Scenario, engine: &Engine
                 Ok(Look::Acted) => (acted, over) = (true, false),
                 Ok(Look::Waits) => over = false,
                 Ok(Look::Over) => {}
-                Err(Error::Refused { code: Code::DiskFull, .. }) => {
+                Err(Error::Refused {
+                    code: Code::DiskFull, ..
+                }) => {
                     tokio::time::sleep(TRY_AGAIN).await;
                     (acted, over) = (true, false);
                 }
@@ -102,7 +104,10 @@ impl Session<'_> {
             return self.say(0).await;
         }
         let state = self.engine.wake(session_id(self.session)).await?;
-        let messages = state.session.as_ref().map_or(0, |session| session.private.last_message);
+        let messages = state
+            .session
+            .as_ref()
+            .map_or(0, |session| session.private.last_message);
         if let Some((from, mode)) = self.plan.set_mode
             && !known.mode_set
             && messages >= from
@@ -138,7 +143,10 @@ impl Session<'_> {
         if self.plan.stop.is_some() && is_last && !known.stopped && !state.is_idle() {
             return None;
         }
-        let calls = state.session.as_ref().map_or(0, |session| session.private.last_rtc);
+        let calls = state
+            .session
+            .as_ref()
+            .map_or(0, |session| session.private.last_rtc);
         let now = match message.when {
             When::Idle => state.is_idle(),
             When::Calls(from) => state.is_idle() || calls >= from,
@@ -172,7 +180,10 @@ impl Session<'_> {
     }
 
     async fn tell(&self, command: Command) -> Result<(), Error> {
-        self.engine.tell(session_id(self.session), command).await.map(|_| ())
+        self.engine
+            .tell(session_id(self.session), command)
+            .await
+            .map(|_| ())
     }
 
     /// Answers what waits for an answer.
@@ -182,7 +193,8 @@ impl Session<'_> {
         };
         let (rtc, id) = (call.stored.entity.id, call.stored.private.call_id.as_str());
         let Some(plan) = self.scenario.call(id) else {
-            self.world.wrong(format!("the user is asked about {id}, which nobody called"));
+            self.world
+                .wrong(format!("the user is asked about {id}, which nobody called"));
             return Ok(false);
         };
         match asked {

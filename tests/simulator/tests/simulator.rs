@@ -1,5 +1,8 @@
 //! A million kills, and faults made on purpose that they find.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::disallowed_macros, reason = "a test tells how much it did")]
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +13,10 @@ const POINTS: u64 = 1_000_000;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is a number, not {text}")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is a number, not {text}")),
+    )
 }
 
 /// From the first seed on until there are so many points, on all processors. Gives points and scenarios.
@@ -50,12 +56,17 @@ fn whatever_is_killed_wherever_ends_as_if_nothing_had_happened() {
     };
     match found {
         Ok((points, scenarios)) => {
-            println!("{points} points of {scenarios} scenarios in {:.1?}", start.elapsed());
+            println!(
+                "{points} points of {scenarios} scenarios in {:.1?}",
+                start.elapsed()
+            );
         }
         Err(failure) => {
             let seed = failure.scenario.seed;
             let small = shrink(failure.clone(), Sabotage::None);
-            panic!("{failure}\n\nmade smaller: {small}\n\nagain: RTC_SIM_SEED={seed} cargo test -p rtc-simulator");
+            panic!(
+                "{failure}\n\nmade smaller: {small}\n\nagain: RTC_SIM_SEED={seed} cargo test -p rtc-simulator"
+            );
         }
     }
 }
@@ -70,7 +81,9 @@ fn found(sabotage: Sabotage) -> Box<Failure> {
 
 fn size(scenario: &Scenario) -> (usize, usize) {
     let messages = scenario.sessions.iter().flat_map(|session| &session.messages);
-    let calls = messages.flat_map(|message| &message.rounds).flat_map(|round| &round.calls);
+    let calls = messages
+        .flat_map(|message| &message.rounds)
+        .flat_map(|round| &round.calls);
     (scenario.sessions.len(), calls.count())
 }
 

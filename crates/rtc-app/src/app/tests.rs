@@ -43,9 +43,19 @@ impl Place {
     async fn open(&self, store: Arc<MemoryStore>) -> App {
         let data = self.folder.path().join("data");
         let model = models::choose(&Config::default(), None).unwrap();
-        App::assemble(store, self.identity, &data, Config::default(), model, None)
-            .await
-            .unwrap()
+        // No script runs here.
+        let workers = Workers::new(PathBuf::new());
+        App::assemble(
+            store,
+            self.identity,
+            &data,
+            Config::default(),
+            model,
+            None,
+            workers,
+        )
+        .await
+        .unwrap()
     }
 
     fn files(&self) -> BTreeMap<String, String> {

@@ -58,7 +58,9 @@ impl Ended {
 
     /// An earlier start of the call may have taken effect, whatever became of this one.
     fn after_unknown_start(&mut self) {
-        if self.status == RtcStatus::Completed || matches!(self.effect, Some(Changed::Applied | Changed::Unknown)) {
+        if self.status == RtcStatus::Completed
+            || matches!(self.effect, Some(Changed::Applied | Changed::Unknown))
+        {
             return;
         }
         self.effect = Some(Changed::Unknown);

@@ -131,10 +131,15 @@ fn end_one(draft: &mut Draft, rtc: RtcId, result: Option<&Result<Value, ToolErro
              repeat it"
         }
     };
+    let why = match (effect, result) {
+        // What it could still say may be all that is known of its effect.
+        (Changed::Unknown, Some(Err(error))) => format!("{why}. It says: {}", error.message),
+        _ => why.to_owned(),
+    };
     let ended = call::Ended {
         status: RtcStatus::Rejected,
         result: result.and_then(|result| result.as_ref().ok().cloned()),
-        error: Some(why.to_owned()),
+        error: Some(why),
         effect: Some(effect),
     };
     call::end_call(draft, rtc, ended, false);

@@ -222,7 +222,7 @@ impl CallLog {
             let Ok(arguments) = serde_json::from_str::<Value>(arguments) else {
                 continue;
             };
-            let effect = matches!(name.as_str(), "write" | "edit");
+            let effect = matches!(name.as_str(), "write" | "edit" | "script");
             let outcome = match results.get(id.as_str()) {
                 Some(Outcome::Failed(failure))
                     if attempt == Attempt::Past

@@ -86,6 +86,10 @@ pub(super) enum Step {
         /// The line.
         line: String,
     },
+    /// Run a script.
+    Script(String),
+    /// Run a script that was saved under this name.
+    SavedScript(String),
     /// Something that no tool here can do.
     Unable(Wish),
     /// The user asks what the planner can do.
@@ -123,7 +127,7 @@ pub(super) enum Lines {
 pub(super) enum Wish {
     /// Delete, rename, move or copy a file.
     FileWork,
-    /// Run a program or a script.
+    /// Run a program.
     Run,
 }
 
@@ -139,7 +143,12 @@ impl Step {
             | Step::Count(..)
             | Step::Unable(_)
             | Step::Help => true,
-            Step::Replace { .. } | Step::DeleteLines(..) | Step::Write { .. } | Step::Append { .. } => false,
+            Step::Replace { .. }
+            | Step::DeleteLines(..)
+            | Step::Write { .. }
+            | Step::Append { .. }
+            | Step::Script(_)
+            | Step::SavedScript(_) => false,
         }
     }
 
@@ -156,7 +165,7 @@ impl Step {
                 folder: folder.clone(),
             }),
             Step::Write { name, .. } | Step::Append { name, .. } => Some(Place::Names(vec![name.clone()])),
-            Step::Look(_) | Step::Unable(_) | Step::Help => None,
+            Step::Look(_) | Step::Script(_) | Step::SavedScript(_) | Step::Unable(_) | Step::Help => None,
         }
     }
 

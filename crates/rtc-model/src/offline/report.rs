@@ -49,6 +49,8 @@ pub(super) enum Report {
         place: Place,
         files: Vec<String>,
     },
+    /// A script ran to its end.
+    Ran { result: Vec<String> },
     /// How often a text occurs.
     Counted {
         needle: Needle,

@@ -181,6 +181,10 @@ impl Run<'_> {
                 overwrite,
             } => self.write(name, content, *overwrite),
             Step::Append { name, line } => self.append(name, line),
+            Step::Script(code) => self.script(json!({ "title": "Script of the user", "code": code })),
+            Step::SavedScript(name) => {
+                self.script(json!({ "title": "A saved script", "action": "run", "name": name }))
+            }
             Step::Unable(wish) => Ok(vec![Report::Unable(*wish)]),
             Step::Help => Ok(vec![Report::Help]),
         }

@@ -17,6 +17,8 @@ pub(super) enum Meaning {
     Help,
     About,
     FileWork,
+    SavedScript,
+    Script,
     Run,
     DeleteNumbered,
     DeleteFirst,
@@ -121,6 +123,20 @@ const PHRASES: &[(Meaning, &[&str])] = &[
             r"(?:删除|删掉|移动|复制|重命名)(?:文件|目录|文件夹).*",
             r"(?:删除|删掉)\S+\.[A-Za-z0-9_]+",
             r"(?:创建|新建)(?:一个)?(?:目录|文件夹).*",
+        ],
+    ),
+    (
+        Meaning::SavedScript,
+        &[
+            r"(?:run|execute)(?: the| my| a)? saved script {text}",
+            r"(?:运行|执行)(?:一下)?(?:已?保存的|存好的)脚本{text}",
+        ],
+    ),
+    (
+        Meaning::Script,
+        &[
+            r"(?:run|execute)(?: this| the following| a| the)?(?: short| small)?(?: javascript| js)? (?:script|code|javascript):? ?{content}",
+            r"(?:运行|执行)(?:一下)?(?:这个|这段|如下|下面的?|以下)?(?:的)?(?:脚本|代码)[:：]?{content}",
         ],
     ),
     (

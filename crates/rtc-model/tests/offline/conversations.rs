@@ -370,3 +370,43 @@ fn a_long_file_is_read_in_parts_before_its_lines_are_deleted() {
         3
     );
 }
+
+#[test]
+fn a_quoted_script_runs_as_it_was_written_and_what_was_read_before_is_read_again() {
+    for request in [
+        "run this script: ```js\nconst x = 1;\nx + 1\n```, then append 'x' to todo.txt",
+        "运行这个脚本：“const x = 1;\nx + 1”，然后在 todo.txt 末尾追加“x”",
+    ] {
+        let mut conversation = conversation();
+        let result = "result: 2\nduration_ms: 3".to_owned();
+        conversation.folder.scripts.push_back(result);
+        let answer = conversation.ask(request);
+        assert_eq!(
+            conversation.short_calls(),
+            ["script", "read /todo.txt", "edit /todo.txt"],
+            "{request}"
+        );
+        assert_eq!(conversation.calls[0].1["code"], "const x = 1;\nx + 1");
+        assert!(
+            answer.contains("result: 2") && !answer.contains("duration"),
+            "{answer}"
+        );
+    }
+    let mut saved = conversation();
+    saved.ask("run the saved script tidy");
+    let expected = serde_json::json!({ "title": "A saved script", "action": "run", "name": "tidy" });
+    assert_eq!(saved.calls, [("script".to_owned(), expected)]);
+    // Without quotation marks code cannot be told from words, and a program is no script.
+    for request in [
+        "run this script: then end",
+        "run the script build.sh",
+        "run cargo test",
+    ] {
+        assert!(
+            conversation().ask(request).contains("no tool that runs programs"),
+            "{request}"
+        );
+    }
+    let answer = conversation().without("script").ask("run this script: `1 + 1`");
+    assert!(answer.contains("the tool `script` is not available"), "{answer}");
+}

@@ -10,7 +10,7 @@ use crate::phrasings::FILES;
 use crate::template::fill;
 
 /// The tools of this folder.
-pub(crate) const TOOLS: [&str; 7] = ["ls", "read", "write", "edit", "grep", "find", "askUser"];
+pub(crate) const TOOLS: [&str; 8] = ["ls", "read", "write", "edit", "grep", "find", "askUser", "script"];
 
 /// A project folder in memory.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,8 @@ pub(crate) struct Folder {
     pub(crate) files: BTreeMap<String, String>,
     /// What the user answers to the next questions; `None` dismisses a question.
     pub(crate) answers: VecDeque<Option<String>>,
+    /// What the next scripts give.
+    pub(crate) scripts: VecDeque<String>,
     /// Calls that fail: tool, path and the text that the model reads.
     pub(crate) failing: Vec<(&'static str, String, String)>,
     /// The content of each file as the session knows it.
@@ -72,6 +74,7 @@ impl Folder {
             "grep" => self.grep(&path, arguments),
             "find" => self.find(&path, arguments),
             "askUser" => self.ask(arguments),
+            "script" => Ok(self.scripts.pop_front().unwrap_or_default()),
             other => panic!("{other} is not offered"),
         };
         match answer {

@@ -96,7 +96,10 @@ fn the_demonstration_uses_the_tools() {
     let mut conversation = Conversation::new(Folder::of_table());
     conversation.ask(demo_request());
     let used: BTreeSet<&str> = conversation.calls.iter().map(|(tool, _)| tool.as_str()).collect();
-    assert_eq!(used, BTreeSet::from(["edit", "find", "grep", "ls", "read"]));
+    assert_eq!(
+        used,
+        BTreeSet::from(["edit", "find", "grep", "ls", "read", "script"])
+    );
     assert!(
         conversation
             .folder

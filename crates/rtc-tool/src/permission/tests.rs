@@ -179,6 +179,15 @@ fn an_answer_makes_the_rule_that_it_says() {
         RuleScope::Digest("abc".into()),
         "a Yes to one script is no Yes to another"
     );
+    let saved = Subject {
+        access: Access::Exec,
+        ..Subject::write("/.rtc/scripts/a.ts")
+    };
+    assert_eq!(
+        make(D::Session, &saved).unwrap().scope,
+        RuleScope::Paths(saved.paths.clone()),
+        "a Yes to running a script is no Yes to what scripts change"
+    );
 }
 
 #[test]

@@ -27,6 +27,10 @@ impl Words<'_> {
             Meaning::Help => Step::Help,
             Meaning::About => Step::Read(Place::Names(vec!["README".to_owned()]), Window::Whole),
             Meaning::FileWork => Step::Unable(Wish::FileWork),
+            // Code without quotation marks cannot be told from words.
+            Meaning::Script if !self.quoted("content") => return None,
+            Meaning::Script => Step::Script(self.text("content")?),
+            Meaning::SavedScript => Step::SavedScript(self.text("text")?),
             Meaning::Run => Step::Unable(Wish::Run),
             Meaning::DeleteNumbered => {
                 let first = self.number("n")?;

@@ -18,6 +18,7 @@ pub(super) const HELP: &str = "\
 - 新建 notes.txt，内容为“第一行”，或：用“新内容”覆盖 notes.txt
 - 在 notes.txt 末尾追加“又一行”
 - 从 notes.txt 中删除“某段文字”，或：删除 app.py 中包含“debug”的行
+- 运行这个脚本：`const files = await rtcAgent.fs.find('*.md'); files.length`
 - 多个步骤：在 *.md 中查找 colour 并替换为 color，然后读取 README.md
 带空格的文字请加引号。说“继续”会接着做没有完成的请求。English works too.
 其他事情请配置语言模型：设置 OPENAI_API_KEY 或 ANTHROPIC_API_KEY，并用 RTC_MODEL 或 --model 选择模型\
@@ -89,6 +90,8 @@ pub(super) fn step(step: &Step) -> String {
             ..
         } => format!("写入 {name}"),
         Step::Append { name, line } => format!("在 {name} 末尾追加{}", named(line)),
+        Step::SavedScript(name) => format!("运行已保存的脚本 {name}"),
+        Step::Script(_) => "运行脚本".to_owned(),
         Step::Unable(_) => "说明没有哪些工具".to_owned(),
         Step::Help => "说明我能看懂什么".to_owned(),
     }
@@ -207,6 +210,13 @@ pub(super) fn report(report: &Report) -> String {
                 needle_words(needle)
             )
         }
+        Report::Ran { result } if result.is_empty() => "脚本已运行，没有结果。".to_owned(),
+        Report::Ran { result } => {
+            format!(
+                "脚本已运行：{}",
+                excerpt(result, |rest| format!("……还有 {rest} 行"))
+            )
+        }
         Report::Counted {
             needle,
             place,
@@ -321,7 +331,7 @@ pub(super) fn report(report: &Report) -> String {
             "我没有删除、移动、复制或重命名文件和目录的工具，只能修改文件里的文字。".to_owned()
         }
         Report::Unable(Wish::Run) => {
-            "我是离线规划器，不运行程序或脚本；语言模型可以使用脚本工具。".to_owned()
+            "我没有运行程序的工具，但可以对这里的文件运行 JavaScript：运行这个脚本：`…`".to_owned()
         }
         Report::Help => HELP.to_owned(),
     }

@@ -18,6 +18,7 @@ I am the offline planner of RTC Desktop: a set of fixed rules, no language model
 - create notes.txt with \"first line\", or: overwrite notes.txt with \"new text\"
 - append \"one more line\" to notes.txt
 - delete \"some text\" from notes.txt, or: delete the lines containing \"debug\" in app.py
+- run this script: `const files = await rtcAgent.fs.find('*.md'); files.length`
 - several steps: find colour in *.md and replace it by color, then read README.md
 Put texts with spaces in quotation marks. “continue” goes on with an unfinished request. 中文也可以。
 For everything else set up a language model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, and choose the model with \
@@ -104,6 +105,8 @@ pub(super) fn step(step: &Step) -> String {
             ..
         } => format!("write {name}"),
         Step::Append { name, line } => format!("append {} to {name}", named(line)),
+        Step::SavedScript(name) => format!("run the saved script {name}"),
+        Step::Script(_) => "run the script".to_owned(),
         Step::Unable(_) => "tell what I have no tool for".to_owned(),
         Step::Help => "tell what I understand".to_owned(),
     }
@@ -168,6 +171,10 @@ pub(super) fn report(report: &Report) -> String {
         Report::Files { needle, place, files } => {
             let lines = list(files, String::clone, more);
             format!("{} {} with {}:{lines}", many(files.len(), "file"), at(place), needle_words(needle))
+        }
+        Report::Ran { result } if result.is_empty() => "The script ran and gave no result.".to_owned(),
+        Report::Ran { result } => {
+            format!("The script ran:{}", excerpt(result, |rest| format!("… and {}", many(rest, "further line"))))
         }
         Report::Counted { needle, place, total: 0, .. } => {
             format!("{} does not occur {}.", needle_words(needle), at(place))
@@ -253,7 +260,7 @@ pub(super) fn report(report: &Report) -> String {
             "I have no tool to delete, move, copy or rename files and folders. I can change the text in files.".to_owned()
         }
         Report::Unable(Wish::Run) => {
-            "I am the offline planner and run no programs or scripts. A language model can use the script tool.".to_owned()
+            "I have no tool that runs programs. I can run JavaScript over the files here: run this script: `…`".to_owned()
         }
         Report::Help => HELP.to_owned(),
     }

@@ -1,0 +1,84 @@
+//! Lines of bounded length over a pipe.
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+
+use crate::Error;
+
+/// The longest frame, in bytes: 32 MiB. A longer one is never sent; receiving one closes the connection.
+pub const MAX_FRAME_BYTES: usize = 32 << 20;
+
+/// Reads the next line into `line`, without its line end. `false` at the end of the pipe.
+pub(crate) async fn read(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+) -> Result<bool, Error> {
+    line.clear();
+    loop {
+        let available = reader
+            .fill_buf()
+            .await
+            .map_err(|error| Error::Pipe(error.to_string()))?;
+        if available.is_empty() {
+            // Half a line is what a process leaves that was killed while it wrote: it ends like any other.
+            return Ok(false);
+        }
+        let (taken, ended) = match available.iter().position(|&byte| byte == b'\n') {
+            Some(end) => (end, true),
+            None => (available.len(), false),
+        };
+        if line.len() + taken > MAX_FRAME_BYTES {
+            return Err(Error::Protocol(format!(
+                "a frame has more than {MAX_FRAME_BYTES} bytes"
+            )));
+        }
+        line.extend_from_slice(&available[..taken]);
+        reader.consume(taken + usize::from(ended));
+        if ended {
+            return Ok(true);
+        }
+    }
+}
+
+/// Writes a line and its end.
+pub(crate) async fn write(writer: &mut (impl AsyncWrite + Unpin), mut line: String) -> Result<(), Error> {
+    line.push('\n');
+    let failed = |error: std::io::Error| Error::Pipe(error.to_string());
+    writer.write_all(line.as_bytes()).await.map_err(failed)?;
+    writer.flush().await.map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::BufReader;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn lines_come_whole_however_they_are_cut() {
+        let text: &[u8] = b"one\n\ntwo three\nhalf";
+        for capacity in 1..20 {
+            let mut reader = BufReader::with_capacity(capacity, text);
+            let (mut line, mut lines) = (Vec::new(), Vec::new());
+            while read(&mut reader, &mut line).await.unwrap() {
+                lines.push(String::from_utf8(line.clone()).unwrap());
+            }
+            assert_eq!(lines, ["one", "", "two three"], "{capacity}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_ends_at_the_bound() {
+        let mut text = vec![b'x'; MAX_FRAME_BYTES];
+        text.push(b'\n');
+        assert!(
+            read(&mut BufReader::new(&text[..]), &mut Vec::new())
+                .await
+                .unwrap()
+        );
+        text.insert(0, b'x');
+        let error = read(&mut BufReader::new(&text[..]), &mut Vec::new())
+            .await
+            .unwrap_err();
+        assert!(matches!(error, Error::Protocol(_)));
+    }
+}

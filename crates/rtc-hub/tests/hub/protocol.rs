@@ -1,0 +1,111 @@
+//! Peers that break the protocol, and the bounds.
+
+use futures::StreamExt;
+use rtc_hub::{Error, MAX_CALLS, Peer, RemoteCall};
+use rtc_tool::{Registry, ToolStreamItem, terminal_of};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use super::way::{Case, id, pipe, remote};
+
+#[tokio::test]
+async fn whoever_breaks_the_protocol_is_cut_off() {
+    let seven = id(7);
+    let table = [
+        ("hello\n".to_owned(), "expected value"),
+        (
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{seven}\"}}\n"),
+            "either a result or an error",
+        ),
+        (
+            json!({"jsonrpc": "2.0", "method": "tool.progress",
+                "params": {"call_id": seven, "seq": 1, "progress": {"kind": "text", "text": ""}}})
+            .to_string()
+                + "\n",
+            "progress 1 came where 0 was next",
+        ),
+    ];
+    for (line, told) in table {
+        let (near, mut far) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(near);
+        let peer = Peer::start(reader, writer, Registry::default());
+        let call = peer.call(remote(seven, &Case::new("echo", json!({}))));
+        far.write_all(line.as_bytes()).await.unwrap();
+        let error = peer.closed().await;
+        assert!(
+            matches!(&error, Error::Protocol(why) if why.contains(told)),
+            "{line} {error}"
+        );
+        assert!(terminal_of(call).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn late_and_unknown_answers_change_nothing() {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(near);
+    let peer = Peer::start(reader, writer, Registry::default());
+    let (reader, mut writer) = tokio::io::split(far);
+    let mut reader = BufReader::new(reader).lines();
+    let answer =
+        |number: u128| json!({"jsonrpc": "2.0", "id": id(number), "result": number}).to_string() + "\n";
+    let mut call = peer.call(remote(id(1), &Case::new("echo", json!({}))));
+    let (item, ()) = tokio::join!(call.next(), async {
+        reader.next_line().await.unwrap();
+        for line in [answer(9), answer(1), answer(1)] {
+            writer.write_all(line.as_bytes()).await.unwrap();
+        }
+    });
+    assert_eq!(item, Some(ToolStreamItem::Terminal(Ok(json!(1)))));
+    assert_eq!(call.next().await, None);
+    // The id is free again.
+    let mut again = peer.call(remote(id(1), &Case::new("echo", json!({}))));
+    let (item, ()) = tokio::join!(again.next(), async {
+        reader.next_line().await.unwrap();
+        writer.write_all(answer(1).as_bytes()).await.unwrap();
+    });
+    assert_eq!(item, Some(ToolStreamItem::Terminal(Ok(json!(1)))));
+}
+
+#[tokio::test]
+async fn as_many_calls_run_as_may_and_each_only_once() {
+    let (peer, _far) = pipe(1 << 16);
+    let stop = tokio_util::sync::CancellationToken::new();
+    let call = |number: usize, tool: &'static str| {
+        peer.call(RemoteCall {
+            cancel: stop.clone(),
+            ..remote(id(number as u128), &Case::new(tool, json!({})))
+        })
+    };
+    let mut running: Vec<_> = (0..MAX_CALLS)
+        .map(|number| call(number, "until_cancelled"))
+        .collect();
+    for stream in &mut running {
+        assert!(matches!(stream.next().await, Some(ToolStreamItem::Progress(_))));
+    }
+    insta::assert_snapshot!(terminal_of(call(0, "echo")).await.unwrap_err(), @"this very call is running already");
+    insta::assert_snapshot!(terminal_of(call(MAX_CALLS, "echo")).await.unwrap_err(), @"64 calls are running already, try again");
+    stop.cancel();
+    for stream in running {
+        assert!(terminal_of(stream).await.is_err());
+    }
+    let free = peer.call(remote(id(0), &Case::new("echo", json!({}))));
+    assert_eq!(terminal_of(free).await.unwrap(), json!(""));
+}
+
+#[tokio::test]
+async fn dropping_a_call_cancels_it() {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(near);
+    let peer = Peer::start(reader, writer, Registry::default());
+    let mut lines = BufReader::new(far).lines();
+    let mut call = peer.call(remote(id(7), &Case::new("forever", json!({}))));
+    let method =
+        |line: Option<String>| serde_json::from_str::<Value>(&line.unwrap()).unwrap()["method"].clone();
+    tokio::select! {
+        item = call.next() => panic!("{item:?}"),
+        line = lines.next_line() => assert_eq!(method(line.unwrap()), "tool.call"),
+    }
+    drop(call);
+    assert_eq!(method(lines.next_line().await.unwrap()), "tool.cancel");
+}

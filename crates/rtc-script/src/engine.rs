@@ -1,0 +1,299 @@
+//! The JavaScript engine of the worker: a thread that runs one script after the other, each in a fresh runtime.
+//!
+//! The next runtime is made while nobody waits for it. A script reaches nothing but the operations in [`ops`].
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use deno_core::{JsRuntime, OpState, PollEventLoopOptions, RuntimeOptions, v8};
+use rtc_hub::Host;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::limits::{Limit, MAX_MEMORY_BYTES, MAX_RESULT_BYTES};
+
+mod failure;
+mod last_expression;
+mod ops;
+
+pub(crate) use failure::Failure;
+
+/// Scripts that wait for the engine; the worker serves one at a time.
+const JOB_QUEUE: usize = 1;
+/// The stack of the engine's thread, in bytes; the engine itself ends a recursion at 1 MiB.
+const STACK_BYTES: usize = 16 << 20;
+/// What a script is called in its own errors.
+const SCRIPT_NAME: &str = "script.js";
+/// Makes the world that a script sees.
+const PRELUDE: &str = include_str!("engine/prelude.js");
+
+/// A line of the console.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) level: Level,
+    pub(crate) text: String,
+    /// The line of the script that wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) line: Option<u32>,
+}
+
+/// How loud a line of the console is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Level {
+    Log,
+    Warning,
+    Error,
+}
+
+/// What to run.
+pub(crate) struct Job {
+    pub(crate) code: String,
+    pub(crate) params: Value,
+    /// Only looks whether the code can be read.
+    pub(crate) only_check: bool,
+    pub(crate) host: Option<Arc<Host>>,
+    /// Not bounded itself: the limits of the console bound it.
+    pub(crate) console: mpsc::UnboundedSender<Entry>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) reply: oneshot::Sender<Result<Option<Value>, Failure>>,
+}
+
+/// Ends a running script from outside, and knows why it was ended.
+#[derive(Default)]
+pub(crate) struct Control {
+    reason: OnceLock<Limit>,
+    stop: CancellationToken,
+    isolate: Mutex<Option<v8::IsolateHandle>>,
+    /// The last line that called something; 0 if there was none.
+    line: AtomicU32,
+}
+
+impl Control {
+    /// Ends the script. The first reason is the one that counts.
+    pub(crate) fn end(&self, why: Limit) {
+        let _ = self.reason.set(why);
+        self.stop.cancel();
+        if let Some(isolate) = &*self.isolate.lock().unwrap_or_else(PoisonError::into_inner) {
+            isolate.terminate_execution();
+        }
+    }
+
+    fn begin(&self, isolate: v8::IsolateHandle) {
+        let mut place = self.isolate.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.stop.is_cancelled() {
+            isolate.terminate_execution();
+        }
+        *place = Some(isolate);
+    }
+
+    fn at(&self, line: u32) {
+        if line > 0 {
+            self.line.store(line, Ordering::Relaxed);
+        }
+    }
+
+    fn last_line(&self) -> Option<u32> {
+        Some(self.line.load(Ordering::Relaxed)).filter(|line| *line > 0)
+    }
+}
+
+/// The way to the engine's thread.
+pub(crate) struct Engine {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Engine {
+    /// Starts the thread, which makes its first runtime at once.
+    pub(crate) fn start() -> std::io::Result<Self> {
+        let (jobs, receiver) = mpsc::channel(JOB_QUEUE);
+        std::thread::Builder::new()
+            .name("script".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(move || work(receiver))?;
+        Ok(Self { jobs })
+    }
+
+    /// Hands over a script; its reply comes by itself. `false` if the engine has broken down.
+    pub(crate) async fn run(&self, job: Job) -> bool {
+        self.jobs.send(job).await.is_ok()
+    }
+}
+
+fn work(mut jobs: mpsc::Receiver<Job>) {
+    let reactor = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(reactor) => reactor,
+        Err(error) => {
+            tracing::error!(%error, "the engine has no event loop");
+            return;
+        }
+    };
+    let _inside = reactor.enter();
+    loop {
+        let mut world = match World::new() {
+            Ok(world) => world,
+            Err(error) => {
+                tracing::error!(error, "the engine did not start");
+                return;
+            }
+        };
+        let Some(job) = jobs.blocking_recv() else { return };
+        let Job {
+            code,
+            params,
+            only_check,
+            host,
+            console,
+            control,
+            reply,
+        } = job;
+        control.begin(world.runtime.v8_isolate().thread_safe_handle());
+        world.state.borrow_mut().put(ops::Running {
+            params,
+            host,
+            console,
+            control: control.clone(),
+            entries: 0,
+            bytes: 0,
+            host_calls: 0,
+        });
+        let ended = reactor.block_on(world.run(&code, only_check, &control));
+        // Whoever asked may have gone. A large world takes its time to be taken down, which nobody waits for.
+        let _ = reply.send(ended);
+        drop(world);
+    }
+}
+
+/// One runtime, for one script.
+struct World {
+    runtime: JsRuntime,
+    state: Rc<RefCell<OpState>>,
+    start: v8::Global<v8::Function>,
+}
+
+impl World {
+    fn new() -> Result<Self, String> {
+        let mut runtime = JsRuntime::new(RuntimeOptions {
+            extensions: vec![ops::rtc_script::init()],
+            create_params: Some(v8::CreateParams::default().heap_limits(0, MAX_MEMORY_BYTES)),
+            ..RuntimeOptions::default()
+        });
+        let start = runtime
+            .execute_script("prelude.js", PRELUDE)
+            .map_err(|error| error.to_string())?;
+        let start = function(&mut runtime, &start).ok_or("the prelude gives no function")?;
+        let state = runtime.op_state();
+        Ok(Self {
+            runtime,
+            state,
+            start,
+        })
+    }
+
+    async fn run(
+        &mut self,
+        code: &str,
+        only_check: bool,
+        control: &Control,
+    ) -> Result<Option<Value>, Failure> {
+        let ended = self.run_freely(code, only_check, control).await;
+        if let Some(limit) = control.reason.get() {
+            return Err(Failure::limit(*limit, control.last_line()));
+        }
+        // Nobody ended it, so the engine did, for want of memory.
+        if self.runtime.v8_isolate().is_execution_terminating() {
+            return Err(Failure::limit(Limit::Memory, control.last_line()));
+        }
+        ended.map_err(|ended| match ended {
+            Ended::Failed(failure) => failure,
+            Ended::Terminated => Failure::limit(Limit::Memory, control.last_line()),
+        })
+    }
+
+    async fn run_freely(
+        &mut self,
+        code: &str,
+        only_check: bool,
+        control: &Control,
+    ) -> Result<Option<Value>, Ended> {
+        let main = self.compile(code)?;
+        if only_check {
+            return Ok(None);
+        }
+        let ended = self.runtime.call_with_args(&self.start, &[main]);
+        let ended = tokio::select! {
+            biased;
+            () = control.stop.cancelled() => return Err(Ended::Terminated),
+            ended = self.runtime.with_event_loop_promise(ended, PollEventLoopOptions::default()) => ended,
+        };
+        let told = ended.map_err(|error| failure::of_core(&error))?;
+        let told = text(&mut self.runtime, &told);
+        // What the script began and did not wait for is part of it.
+        tokio::select! {
+            biased;
+            () = control.stop.cancelled() => return Err(Ended::Terminated),
+            rest = self.runtime.run_event_loop(PollEventLoopOptions::default()) => {
+                rest.map_err(|error| failure::of_core(&error))?;
+            }
+        }
+        if told.len() > MAX_RESULT_BYTES {
+            return Err(Ended::Failed(Failure::limit(Limit::Result, None)));
+        }
+        failure::of_prelude(&told)
+    }
+
+    /// The script as a function that has not run yet, its last expression as its result.
+    fn compile(&mut self, code: &str) -> Result<v8::Global<v8::Value>, Ended> {
+        let whole = self
+            .function_of(code)
+            .map_err(|error| match failure::of_js(&error) {
+                Ended::Failed(failure) => Ended::Failed(failure.with_syntax_hint(code)),
+                terminated @ Ended::Terminated => terminated,
+            })?;
+        let mut budget = last_expression::MAX_TRIED_BYTES;
+        for candidate in last_expression::candidates(code) {
+            if budget < 2 * code.len() {
+                break;
+            }
+            budget -= 2 * code.len();
+            // Both must be right: `for (…)` alone is no statement, but with a `return` behind it it is.
+            if self.function_of(&code[..candidate.start]).is_err() {
+                continue;
+            }
+            if let Ok(with_return) = self.function_of(&candidate.returned(code)) {
+                return Ok(with_return);
+            }
+        }
+        Ok(whole)
+    }
+
+    fn function_of(&mut self, body: &str) -> Result<v8::Global<v8::Value>, Box<deno_core::error::JsError>> {
+        // On one line with the first of the script, so that line numbers are right.
+        self.runtime
+            .execute_script(SCRIPT_NAME, format!("(async () => {{{body}\n}})"))
+    }
+}
+
+/// Why a script has no result.
+pub(crate) enum Ended {
+    /// It was ended from outside.
+    Terminated,
+    Failed(Failure),
+}
+
+fn function(runtime: &mut JsRuntime, value: &v8::Global<v8::Value>) -> Option<v8::Global<v8::Function>> {
+    deno_core::scope!(scope, runtime);
+    let local = v8::Local::new(scope, value);
+    let function = v8::Local::<v8::Function>::try_from(local).ok()?;
+    Some(v8::Global::new(scope, function))
+}
+
+fn text(runtime: &mut JsRuntime, value: &v8::Global<v8::Value>) -> String {
+    deno_core::scope!(scope, runtime);
+    let local = v8::Local::new(scope, value);
+    local.to_rust_string_lossy(scope)
+}

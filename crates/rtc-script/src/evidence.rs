@@ -1,0 +1,89 @@
+//! What can be said of a script that was running when its process died.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rtc_fs::{Hash, MAX_CHANGED_BYTES, PreImage, PreImageFolder, Project};
+use rtc_tool::CallContext;
+use rtc_types::RtcId;
+use tokio_util::sync::CancellationToken;
+
+/// How much of what it printed is told, in bytes; the end of it.
+const TOLD_PRINTED_BYTES: u64 = 2_000;
+
+/// How many of the files that it changed are named.
+const TOLD_FILES: usize = 50;
+
+/// Which files it changed, how they are now, and what it printed, as far as that is known.
+pub(crate) async fn evidence(context: &CallContext) -> String {
+    const UNKNOWN: &str = "What it printed and returned is not known.";
+    let Some(kept) = context.extensions.get::<PreImageFolder>() else {
+        return format!("Whether it changed files is not known. {UNKNOWN}");
+    };
+    let project = context.extensions.get::<Project>();
+    let rtc = context.rtc;
+    let looked =
+        tokio::task::spawn_blocking(move || (changed(&kept, project, rtc), printed(&kept, rtc))).await;
+    match looked {
+        Ok((changed, Some(printed))) => {
+            format!("{changed} It had printed “{printed}”. What it returned is not known.")
+        }
+        Ok((changed, None)) => format!("{changed} {UNKNOWN}"),
+        Err(error) => format!("Which files it changed cannot be said: {error}. {UNKNOWN}"),
+    }
+}
+
+fn printed(kept: &PreImageFolder, rtc: RtcId) -> Option<String> {
+    let printed = kept.printed(rtc, TOLD_PRINTED_BYTES).ok()??;
+    let printed = printed.trim_end().replace('\n', " ⏎ ");
+    Some(printed).filter(|printed| !printed.is_empty())
+}
+
+fn changed(kept: &PreImageFolder, project: Option<Arc<Project>>, rtc: RtcId) -> String {
+    // Of each file the last change counts.
+    let last = || -> Result<BTreeMap<_, _>, rtc_fs::Error> {
+        let images = kept.list(rtc)?.into_iter().map(|number| {
+            let image = kept.load(rtc, number)?;
+            Ok((image.path.clone(), image))
+        });
+        images.collect()
+    };
+    match last() {
+        Ok(last) if last.is_empty() => "It had changed no file by then; it may have made folders.".to_owned(),
+        Ok(last) => {
+            let states = last
+                .values()
+                .map(|image| format!("`{}` ({})", image.path, state(image, project.as_deref())));
+            let mut states: Vec<String> = states.take(TOLD_FILES).collect();
+            if last.len() > TOLD_FILES {
+                states.push(format!("{} more", last.len() - TOLD_FILES));
+            }
+            format!(
+                "By then it was about to change, or had changed: {}.",
+                states.join(", ")
+            )
+        }
+        Err(error) => format!("Which files it changed cannot be said: {error}."),
+    }
+}
+
+/// How a file that it changed is now.
+fn state(image: &PreImage, project: Option<&Project>) -> &'static str {
+    let now = project.map(|project| {
+        project
+            .read_bytes(&image.path, MAX_CHANGED_BYTES, &CancellationToken::new())
+            .map(|now| now.hash)
+    });
+    match now {
+        Some(Ok(now)) if now == image.after => "as it left it",
+        Some(Ok(now)) if Some(now) == image.before => "not changed yet",
+        Some(Ok(_)) => "changed again since",
+        // A removed file is kept as one that has become empty.
+        Some(Err(rtc_fs::Error::NotFound { .. })) => match image.before {
+            None => "not made yet",
+            Some(_) if image.after == Hash::of(b"") => "removed",
+            Some(_) => "removed since",
+        },
+        Some(Err(_)) | None => "cannot be read now",
+    }
+}

@@ -1,0 +1,63 @@
+//! What ends a script, whatever it does.
+
+use serde::{Deserialize, Serialize};
+
+/// How long a script may run unless it asks for another time, in milliseconds.
+pub const DEFAULT_TIMEOUT_MS: u64 = 30_000;
+/// How long a script may ask for, in milliseconds.
+pub const MAX_TIMEOUT_MS: u64 = 600_000;
+/// The longest code, in bytes: 1 MiB.
+pub const MAX_CODE_BYTES: usize = 1 << 20;
+/// The memory of a script, in bytes: 256 MiB.
+pub const MAX_MEMORY_BYTES: usize = 256 << 20;
+/// How many calls of `rtcAgent.fs` a script may make.
+pub const MAX_HOST_CALLS: u64 = 10_000;
+/// How many lines of the console a script may write.
+pub const MAX_CONSOLE_ENTRIES: usize = 10_000;
+/// How much text a script may write to the console, in bytes: 1 MiB.
+pub const MAX_CONSOLE_BYTES: usize = 1 << 20;
+/// The largest result, in bytes of its JSON: 4 MiB.
+pub const MAX_RESULT_BYTES: usize = 4 << 20;
+
+/// What ended a script that did not end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// Its time.
+    Time,
+    /// Its memory.
+    Memory,
+    /// Its calls of `rtcAgent.fs`.
+    HostCalls,
+    /// What it wrote to the console.
+    Console,
+    /// The size of its result.
+    Result,
+    /// The user stopped it.
+    Stopped,
+}
+
+impl Limit {
+    /// Why the script was ended; `timeout_ms` is the time that it had.
+    pub(crate) fn reason(self, timeout_ms: u64) -> String {
+        match self {
+            Self::Time => format!("the script ran longer than {timeout_ms} ms and was ended"),
+            Self::Memory => format!(
+                "the script used more than {} MB of memory and was ended",
+                MAX_MEMORY_BYTES >> 20
+            ),
+            Self::HostCalls => {
+                format!("the script made more than {MAX_HOST_CALLS} calls of rtcAgent.fs and was ended")
+            }
+            Self::Console => format!(
+                "the script wrote more than {MAX_CONSOLE_ENTRIES} entries or {} KB to the console and was ended",
+                MAX_CONSOLE_BYTES >> 10
+            ),
+            Self::Result => format!(
+                "the result of the script has more than {} MB; return less, or write it to a file",
+                MAX_RESULT_BYTES >> 20
+            ),
+            Self::Stopped => "the script was stopped".to_owned(),
+        }
+    }
+}

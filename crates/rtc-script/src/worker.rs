@@ -1,0 +1,187 @@
+//! The worker process: serves the engine as a tool to the process that started it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use rtc_hub::{Deadline, Host};
+use rtc_tool::{
+    CallContext, Capabilities, ErrorKind, Prepared, Progress, ProgressSender, Registry, Subject, Tool,
+    ToolError, handle,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::engine::{Control, Engine, Entry, Failure, Job};
+use crate::limits::{Limit, MAX_CODE_BYTES};
+
+/// The command that makes a worker of the program.
+pub const WORKER_COMMAND: &str = "script-worker";
+
+/// The name under which the engine is called.
+pub(crate) const ENGINE: &str = "script_engine";
+
+/// What a line of the console is called on its way.
+pub(crate) const CONSOLE: &str = "console";
+
+/// What the engine is asked to do.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct EngineArgs {
+    /// The code.
+    pub(crate) code: String,
+    /// What it sees as `params`.
+    #[serde(default)]
+    pub(crate) params: Value,
+    /// Only look whether it can be read.
+    #[serde(default)]
+    pub(crate) only_check: bool,
+}
+
+/// What the engine gives.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct EngineOutput {
+    /// Nothing if the script gave nothing.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "present"
+    )]
+    pub(crate) result: Option<Value>,
+}
+
+/// A result of `null` is a result.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// Runs this process as a worker: serves scripts over its standard input and output until the input ends.
+pub fn worker() -> ExitCode {
+    let mut tools = Registry::default();
+    match Engine::start() {
+        Ok(engine) => drop(tools.register(handle(EngineTool { engine }))),
+        Err(error) => tracing::error!(%error, "the engine has no thread"),
+    }
+    rtc_hub::run_worker(tools)
+}
+
+struct EngineTool {
+    engine: Engine,
+}
+
+impl Tool for EngineTool {
+    type Args = EngineArgs;
+    type Output = EngineOutput;
+
+    fn name(&self) -> &str {
+        ENGINE
+    }
+
+    fn description(&self) -> String {
+        "Runs JavaScript.".to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            streaming: true,
+            // It ends by itself when it is told to, and says on which line it was.
+            supports_cancel: false,
+            timeout: None,
+            max_concurrency: Some(1),
+        }
+    }
+
+    fn subject(&self, args: &EngineArgs) -> Result<Subject, ToolError> {
+        if args.code.len() > MAX_CODE_BYTES {
+            return Err(ToolError::invalid("the code is too long"));
+        }
+        Ok(Subject::read("/"))
+    }
+
+    async fn execute(
+        &self,
+        context: CallContext,
+        args: EngineArgs,
+        _prepared: Option<Prepared>,
+        progress: ProgressSender,
+    ) -> Result<EngineOutput, ToolError> {
+        let (console, mut entries) = mpsc::unbounded_channel();
+        let (reply, mut replied) = oneshot::channel();
+        let control = Arc::new(Control::default());
+        // A dropped call leaves no script behind.
+        let _abandoned = Abandoned(control.clone());
+        let job = Job {
+            code: args.code,
+            params: args.params,
+            only_check: args.only_check,
+            host: context.extensions.get::<Host>(),
+            console,
+            control: control.clone(),
+            reply,
+        };
+        if !self.engine.run(job).await {
+            return Err(ToolError::execution("the script engine has broken down"));
+        }
+        let deadline = context.extensions.get::<Deadline>();
+        let late = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline.0).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(late);
+        let (mut is_late, mut is_stopped) = (false, false);
+        let ended = loop {
+            tokio::select! {
+                biased;
+                () = &mut late, if !is_late => {
+                    is_late = true;
+                    control.end(Limit::Time);
+                }
+                () = context.cancel.cancelled(), if !is_stopped => {
+                    is_stopped = true;
+                    control.end(Limit::Stopped);
+                }
+                Some(entry) = entries.recv() => tell(&progress, entry).await,
+                ended = &mut replied => break ended,
+            }
+        };
+        // All that it wrote is here by now.
+        while let Ok(entry) = entries.try_recv() {
+            tell(&progress, entry).await;
+        }
+        match ended {
+            Ok(Ok(result)) => Ok(EngineOutput { result }),
+            Ok(Err(failure)) => Err(failure.into()),
+            Err(_) => Err(ToolError::execution("the script engine has broken down")),
+        }
+    }
+}
+
+struct Abandoned(Arc<Control>);
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        self.0.end(Limit::Stopped);
+    }
+}
+
+async fn tell(progress: &ProgressSender, entry: Entry) {
+    // Text and numbers always have a JSON form.
+    let payload = serde_json::to_value(entry).unwrap_or_default();
+    let subkind = CONSOLE.to_owned();
+    progress.send(Progress::Custom { subkind, payload }).await;
+}
+
+impl From<Failure> for ToolError {
+    fn from(failure: Failure) -> Self {
+        let kind = match failure.limit {
+            Some(Limit::Time) => ErrorKind::Timeout,
+            Some(_) | None => ErrorKind::Execution,
+        };
+        Self {
+            details: serde_json::to_value(&failure).ok(),
+            ..Self::new(kind, failure.message)
+        }
+    }
+}

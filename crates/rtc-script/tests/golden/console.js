@@ -1,0 +1,10 @@
+console.log("text", 1, true, null, undefined, 2n, Symbol("s"), () => 1);
+console.log({ a: [1, { b: 2 }], f() {}, u: undefined });
+console.info(new Map([["k", 1]]), new Set([1, 2]));
+console.warn("careful", new Date(0), /re/g);
+console.error(new TypeError("wrong"));
+console.assert(1 > 2, "one is not more");
+const circle = { name: "c" };
+circle.self = circle;
+console.log(circle);
+console.log(Promise.resolve(1), new Uint8Array([1, 2]), NaN, new URL("https://example.org/a?b=1"));

@@ -1,0 +1,2 @@
+const down = (n) => down(n + 1) + 1;
+down(0);

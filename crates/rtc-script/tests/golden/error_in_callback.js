@@ -1,0 +1,4 @@
+setTimeout(() => {
+  throw new Error("late");
+}, 1);
+"first"

@@ -1,0 +1,1 @@
+return rtcAgent.fs.find("*", { head_limit: 2 });

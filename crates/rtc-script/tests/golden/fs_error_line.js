@@ -1,0 +1,3 @@
+const text = await rtcAgent.fs.read("/README.md");
+
+await rtcAgent.fs.edit("/README.md", "absent", "present");

@@ -1,0 +1,2 @@
+import fs from "node:fs";
+fs.readFileSync("/etc/passwd");

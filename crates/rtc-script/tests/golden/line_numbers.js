@@ -1,0 +1,7 @@
+/* a comment
+   of two lines */ const object = {
+  method() {
+    return undefined.property;
+  },
+};
+object.method()

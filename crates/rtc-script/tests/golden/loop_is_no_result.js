@@ -1,0 +1,3 @@
+let count = 0
+for (const word of ["a", "b"])
+  count += word.length

@@ -1,0 +1,4 @@
+console.log("only this");
+if (true) {
+  const unused = 1;
+}

@@ -1,0 +1,2 @@
+// {"params": {"names": ["x", "y"], "deep": {"n": 1}}}
+`${params.names.join("+")} ${params.deep.n}`

@@ -1,0 +1,5 @@
+const forgotten = async () => {
+  throw new Error("nobody looks");
+};
+forgotten();
+"done"

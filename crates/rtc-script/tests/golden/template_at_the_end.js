@@ -1,0 +1,4 @@
+const name = "x";
+`a;
+${name};
+b`

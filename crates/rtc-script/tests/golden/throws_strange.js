@@ -1,0 +1,1 @@
+throw { get bad() { throw new Error("no"); } };

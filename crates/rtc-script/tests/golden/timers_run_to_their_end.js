@@ -1,0 +1,2 @@
+setTimeout(() => console.log("afterwards"), 3);
+"first"

@@ -1,0 +1,4 @@
+interface Point {
+  x: number;
+}
+const p: Point = { x: 1 };

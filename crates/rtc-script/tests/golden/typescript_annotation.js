@@ -1,0 +1,3 @@
+const list = [1];
+const total = (numbers: number[]) => numbers.length;
+total(list);

@@ -1,0 +1,55 @@
+//! A worker that is killed in the middle of a script.
+
+#![allow(clippy::unwrap_used, reason = "tests and what they stand on")]
+
+#[path = "script/place.rs"]
+#[expect(dead_code, reason = "this test needs less of it")]
+mod place;
+
+use serde_json::json;
+
+/// The processes that this one has started, as the system lists them.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "the system's own table of processes")]
+fn children() -> Vec<u32> {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap();
+    let lists =
+        threads.map(|thread| std::fs::read_to_string(thread.unwrap().path().join("children")).unwrap());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(|id| id.parse().unwrap())
+                .collect::<Vec<u32>>()
+        })
+        .collect()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_killed_worker_is_told_and_replaced() {
+    let place = place::place(&[]);
+    let code =
+        "await rtcAgent.fs.write('/a', '1');\nconsole.log('ready');\nawait rtcAgent.system.delay(60000)";
+    let kill = |_: &str| {
+        let children = children();
+        let [worker] = children[..] else {
+            panic!("{children:?}")
+        };
+        let worker = rustix::process::Pid::from_raw(i32::try_from(worker).unwrap()).unwrap();
+        rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
+    };
+    let error = place
+        .call_telling(json!({"title": "t", "code": code}), kill)
+        .await
+        .unwrap_err();
+    insta::assert_snapshot!(error, @"
+    the process of the script ended (signal: 9 (SIGKILL)) (line 2)
+    It had already changed `/a`.
+    The console until then:
+    ready
+    ");
+    assert_eq!(
+        place.text(json!({"title": "t", "code": "1 + 1"})).await,
+        "result: 2"
+    );
+}
