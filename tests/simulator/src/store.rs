@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use memchr::memmem;
 use rtc_store::{Batch, Entry, Error, Key, Offset, Position, Receipt, Room, Store};
 
 use serde::Deserialize;
@@ -100,15 +101,10 @@ fn ended(value: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Entity {
         status: String,
+        completed_at: Option<String>,
     }
-    let status = serde_json::from_slice::<Record>(value).ok()?.entity.status;
-    let terminal = [
-        "completed",
-        "failed",
-        "cancelled",
-        "merged",
-        "timeout",
-        "rejected",
-    ];
-    terminal.contains(&status.as_str()).then_some(status)
+    // Most records are no turn or call, or have not ended: seen without reading them.
+    memmem::find(value, b"completed_at\":\"")?;
+    let entity = serde_json::from_slice::<Record>(value).ok()?.entity;
+    entity.completed_at.is_some().then_some(entity.status)
 }
