@@ -81,6 +81,9 @@ impl Ask {
             .ok_or_else(|| Error::Unreadable("the turn has no context".into()))?;
         let request = prompt::request(&context, &records.messages(self.session).await?);
         let model = self.inner.host.model(&context.model).map_err(Failed::Model)?;
+        if self.cancel.is_cancelled() {
+            return Err(Failed::Model(rtc_model::Error::Cancelled));
+        }
         let mut stream = model
             .stream(request, self.cancel.clone())
             .await

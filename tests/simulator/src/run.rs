@@ -109,6 +109,10 @@ async fn live(
         .await
         .map_err(|error| error.to_string())?;
     port.connect(engine.clone());
+    for session in 0..scenario.sessions.len() {
+        let turns = engine.turns(session_id(session)).await;
+        at_most_one_open(&turns.map_err(|error| error.to_string())?)?;
+    }
     tokio::time::timeout(LONG, user::act(world, scenario, &engine))
         .await
         .unwrap_or_else(|_| Err("it does not go on".to_owned()))?;
@@ -123,6 +127,18 @@ async fn live(
     executor.shut_down();
     engine.shut_down();
     Ok(ends)
+}
+
+/// As it was found, before anything of it goes on.
+fn at_most_one_open(turns: &[StoredTurn]) -> Result<(), String> {
+    let open = turns
+        .iter()
+        .filter(|turn| !turn.entity.status.is_terminal())
+        .count();
+    if open > 1 {
+        return Err(format!("{open} turns of one session are open"));
+    }
+    Ok(())
 }
 
 async fn end(engine: &Engine, session: SessionId) -> Result<SessionEnd, rtc_engine::Error> {

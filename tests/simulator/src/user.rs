@@ -115,11 +115,11 @@ impl Session<'_> {
             return self.set_mode(mode).await;
         }
         if let Some(from) = self.plan.stop
-            && !known.stopped
+            && known.stopped.is_none()
             && messages >= from
         {
             self.tell(Command::Stop).await?;
-            self.know(|known| known.stopped = true);
+            self.know(|known| known.stopped = Some(known.said));
             return Ok(Look::Acted);
         }
         if let Some(message) = self.next(&state, &known) {
@@ -140,7 +140,7 @@ impl Session<'_> {
         let message = self.plan.messages.get(known.said)?;
         let is_last = known.said + 1 == self.plan.messages.len();
         // What comes after a stop waits for it, unless everything was over before it could come.
-        if self.plan.stop.is_some() && is_last && !known.stopped && !state.is_idle() {
+        if self.plan.stop.is_some() && is_last && known.stopped.is_none() && !state.is_idle() {
             return None;
         }
         let calls = state
@@ -198,15 +198,27 @@ impl Session<'_> {
             return Ok(false);
         };
         match asked {
-            Asked::Question => self.engine.answer(rtc, json!(format!("answer {id}"))).await?,
+            Asked::Question => {
+                let answer = json!(format!("answer {id}"));
+                self.engine.answer(rtc, answer.clone()).await?;
+                match self.engine.answer(rtc, answer).await {
+                    Ok(()) | Err(Error::Refused { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
             Asked::Approval => {
-                self.tell(Command::Approve {
+                let approve = Command::Approve {
                     rtc,
                     decision: plan.decision,
                     reason: None,
                     device: DEVICE,
-                })
-                .await?;
+                };
+                self.tell(approve.clone()).await?;
+                // Told twice is told once, also when it is over by then.
+                match self.tell(approve).await {
+                    Ok(()) | Err(Error::Refused { .. }) => {}
+                    Err(error) => return Err(error),
+                }
             }
             Asked::Outcome => {
                 let decision = plan.resolution;

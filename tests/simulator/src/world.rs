@@ -47,7 +47,8 @@ pub(crate) struct Facts {
 pub(crate) struct Known {
     /// How many messages were acknowledged.
     pub(crate) said: usize,
-    pub(crate) stopped: bool,
+    /// After how many messages the user stopped.
+    pub(crate) stopped: Option<usize>,
     pub(crate) mode_set: bool,
 }
 
@@ -172,6 +173,10 @@ impl World {
                 })
                 .collect(),
         });
+        let stopped = self.with(|facts| facts.users[session].stopped);
+        if stopped.is_some_and(|said| asked.said.len() <= said) {
+            self.wrong(format!("session {session} was stopped, and the model is asked"));
+        }
         self.effect(
             || format!("request {} of session {session}", asked.items.len()),
             |facts| facts.asked.push(asked.clone()),
