@@ -93,7 +93,7 @@ impl App {
         // What they keep is the content of files of the user: for its owner only.
         data::make(&folder.join("scratch"))?;
         data::make(&folder.join("pre-images"))?;
-        let own_data = data::real(folder)?;
+        let own_data = folder.to_owned();
         let port = EnginePort::default();
         let mut tools = Registry::default();
         for tool in rtc_tools::tools() {
@@ -147,17 +147,15 @@ impl App {
 
     /// The project of a folder of this machine. The folder must exist and be readable.
     pub async fn open_project(&self, root: &Path) -> Result<Project, Error> {
-        let named = root.to_owned();
+        let (named, own_data) = (root.to_owned(), self.own_data.clone());
         let real = tokio::task::spawn_blocking(move || -> Result<PathBuf, Error> {
-            Ok(rtc_fs::Project::open(&named)?.real_root().to_owned())
+            let project = rtc_fs::Project::open_apart(&named, &own_data)?;
+            Ok(project.real_root().to_owned())
         });
         let real = real.await.map_err(|error| Error::Data {
             path: root.to_owned(),
             reason: error.to_string(),
         })??;
-        if real.starts_with(&self.own_data) {
-            return Err(Error::OwnData(real));
-        }
         let root = real
             .to_str()
             .ok_or_else(|| Error::NotUnicode(real.clone()))?

@@ -47,14 +47,6 @@ pub(crate) fn make(path: &Path) -> Result<(), Error> {
     builder.create(path).map_err(failed)
 }
 
-/// Where a folder really is, links followed.
-pub(crate) fn real(path: &Path) -> Result<PathBuf, Error> {
-    path.canonicalize().map_err(|error| Error::Data {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })
-}
-
 /// Reads who this installation is, or makes it up once. Called while the store's lock is held.
 pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
     let path = folder.join("identity.json");

@@ -46,9 +46,6 @@ pub enum Error {
     /// The path of the project folder is not Unicode, and so cannot be stored.
     #[error("the folder {} has a name that is not Unicode; rename it", .0.display())]
     NotUnicode(PathBuf),
-    /// The folder is where this program keeps its own data.
-    #[error("{} holds this program's own data, which it does not work on; choose another folder", .0.display())]
-    OwnData(PathBuf),
     /// The data folder cannot be used.
     #[error("the data folder {} cannot be used: {reason}; name another one with --data", path.display())]
     Data {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use rtc_tool::{CallContext, Recovery, ToolError, ToolHandle, ToolStreamItem};
+use rtc_tool::{CallContext, Extensions, Recovery, ToolError, ToolHandle, ToolStreamItem};
 use rtc_types::SessionId;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::executor::Inner;
 use crate::permit::PathPermit;
 use crate::seen::SeenByCall;
-use crate::{Claimed, OpenCall, Place, PortError, Started};
+use crate::{Claimed, OpenCall, PortError, Started};
 
 /// A call that takes longer is shown as running.
 const SHOWN_AFTER: Duration = Duration::from_millis(100);
@@ -32,7 +32,7 @@ pub(crate) async fn run(
     inner: &Arc<Inner>,
     call: OpenCall,
     cancel: CancellationToken,
-    place: Result<Place, ToolError>,
+    extensions: Result<Extensions, ToolError>,
 ) -> Result<Ran, PortError> {
     let session = call.rtc.session_id;
     let seen = Arc::new(SeenByCall::new(inner.port.clone(), session));
@@ -42,15 +42,15 @@ pub(crate) async fn run(
         seen: seen.clone(),
     };
     let before = call.rtc.attempt;
-    let found = match (inner.tools.get(&call.rtc.tool_name).cloned(), place) {
-        (Some(tool), Ok(place)) => Ok((tool, place)),
+    let found = match (inner.tools.get(&call.rtc.tool_name).cloned(), extensions) {
+        (Some(tool), Ok(extensions)) => Ok((tool, extensions)),
         (None, _) => Err(ToolError::not_found(format!(
             "this device has no tool {}",
             call.rtc.tool_name
         ))),
         (_, Err(error)) => Err(error),
     };
-    let (tool, place) = match (found, &call.started) {
+    let (tool, extensions) = match (found, &call.started) {
         (Ok(found), _) => found,
         // It may have taken effect; without its folder or tool nobody can tell.
         (Err(error), Some(started)) => {
@@ -63,13 +63,12 @@ pub(crate) async fn run(
     let permit = Arc::new(PathPermit::new(
         &call.rtc.tool_name,
         call.kind,
-        place.own_data,
         call.terms.clone(),
     ));
     // What the user was shown is what runs, where a tool reads it from the disk.
     let extensions = match call.rtc.preview.clone() {
-        Some(preview) => place.extensions.with(Arc::new(preview)),
-        None => place.extensions,
+        Some(preview) => extensions.with(Arc::new(preview)),
+        None => extensions,
     };
     let attempt = before + 1;
     let context = CallContext {

@@ -90,8 +90,8 @@ impl Executor {
             text,
             paths: Vec::new(),
         };
-        let place = match self.inner.places.of(root).await {
-            Ok(place) => place,
+        let extensions = match self.inner.places.of(root).await {
+            Ok(extensions) => extensions,
             Err(error) => return Some(text(error.to_string())),
         };
         let policy = Policy {
@@ -107,14 +107,9 @@ impl Executor {
             rtc: RtcId::new(uuid::Uuid::nil()),
             attempt: 0,
             cancel: self.inner.shutdown.child_token(),
-            permit: Arc::new(PathPermit::new(
-                tool.describe().name.clone(),
-                tool.kind(),
-                place.own_data,
-                terms,
-            )),
+            permit: Arc::new(PathPermit::new(tool.describe().name.clone(), tool.kind(), terms)),
             seen: Arc::new(SeenByCall::new(self.inner.port.clone(), session)),
-            extensions: place.extensions,
+            extensions,
         };
         match tool.preview(&context, args).await {
             Ok(preview) => preview,
@@ -211,8 +206,8 @@ impl Executor {
             let Some(call) = self.inner.port.load(rtc).await? else {
                 return Ok(Ran::Waits);
             };
-            let place = self.inner.places.of(call.root.clone()).await;
-            crate::call::run(&self.inner, call, cancel, place).await
+            let extensions = self.inner.places.of(call.root.clone()).await;
+            crate::call::run(&self.inner, call, cancel, extensions).await
         }
         .await;
         run.ended.send_replace(Some(result.clone()));

@@ -13,5 +13,5 @@ mod seen;
 
 pub use call::Ran;
 pub use executor::Executor;
-pub use places::{Folders, Place, Places};
+pub use places::{Folders, Places};
 pub use port::{Claimed, OpenCall, Port, PortError, Started, Terms};

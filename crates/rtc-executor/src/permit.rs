@@ -9,21 +9,14 @@ use crate::Terms;
 pub(crate) struct PathPermit {
     tool_name: String,
     kind: Kind,
-    own_data: Option<String>,
     terms: RwLock<Terms>,
 }
 
 impl PathPermit {
-    pub(crate) fn new(
-        tool_name: impl Into<String>,
-        kind: Kind,
-        own_data: Option<String>,
-        terms: Terms,
-    ) -> Self {
+    pub(crate) fn new(tool_name: impl Into<String>, kind: Kind, terms: Terms) -> Self {
         Self {
             tool_name: tool_name.into(),
             kind,
-            own_data,
             terms: RwLock::new(terms),
         }
     }
@@ -36,11 +29,6 @@ impl PathPermit {
 
 impl Permit for PathPermit {
     fn check(&self, access: Access, path: &str) -> Result<(), ToolError> {
-        if self.own_data.as_deref().is_some_and(|own| is_beneath(path, own)) {
-            return Err(ToolError::denied(format!(
-                "{path} belongs to this program's own data, which no call may touch"
-            )));
-        }
         let subject = Subject {
             access,
             paths: vec![path.to_owned()],
@@ -59,13 +47,6 @@ impl Permit for PathPermit {
     }
 }
 
-/// Whether a path is `folder` or lies in it, on whatever file system: one that folds case is not told apart.
-fn is_beneath(path: &str, folder: &str) -> bool {
-    let (path, folder) = (path.to_lowercase(), folder.to_lowercase());
-    path.strip_prefix(&folder)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 #[cfg(test)]
 mod tests {
     use rtc_tool::Policy;
@@ -81,7 +62,7 @@ mod tests {
                 ..Policy::default()
             };
             let consent = consent.map(|path| vec![path.to_owned()]);
-            PathPermit::new("edit", Kind::Device, None, Terms { policy, consent })
+            PathPermit::new("edit", Kind::Device, Terms { policy, consent })
         };
         assert!(permit(None).check(Access::Write, "/src/a.rs").is_ok());
         let refused = permit(None).check(Access::Write, "/.git/config").unwrap_err();
@@ -108,25 +89,5 @@ mod tests {
             changed.check(Access::Write, "/src/a.rs").is_err(),
             "what has become stricter counts"
         );
-    }
-    #[test]
-    fn the_programs_own_data_is_nobodys_to_touch() {
-        let policy = Policy {
-            mode: Mode::Bypass,
-            ..Policy::default()
-        };
-        let terms = Terms {
-            policy,
-            consent: Some(vec!["/home/.app/store/db".to_owned()]),
-        };
-        let permit = PathPermit::new("read", Kind::Device, Some("/home/.app".to_owned()), terms);
-        for path in ["/home/.app", "/home/.app/store/db", "/home/.APP/identity.json"] {
-            assert!(permit.check(Access::Read, path).is_err(), "{path}");
-        }
-        for path in ["/", "/home", "/home/.apple/x", "/home/x"] {
-            assert!(permit.check(Access::Write, path).is_ok(), "{path}");
-        }
-        let refused = permit.check(Access::Write, "/home/.app/store/db").unwrap_err();
-        insta::assert_snapshot!(refused, @"/home/.app/store/db belongs to this program's own data, which no call may touch");
     }
 }

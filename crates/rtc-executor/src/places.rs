@@ -12,16 +12,7 @@ use rtc_tool::{Extensions, ToolError};
 #[async_trait]
 pub trait Places: Send + Sync + 'static {
     /// For a call in this folder; `None`: in none that the user opened. Fails where the folder cannot be opened.
-    async fn of(&self, root: Option<PathBuf>) -> Result<Place, ToolError>;
-}
-
-/// What calls in one folder have around them.
-#[derive(Clone, Default)]
-pub struct Place {
-    /// What tools find in their context.
-    pub extensions: Extensions,
-    /// The virtual path of what no call may touch, whatever the user allows: the program's own data.
-    pub own_data: Option<String>,
+    async fn of(&self, root: Option<PathBuf>) -> Result<Extensions, ToolError>;
 }
 
 /// Folders of this machine.
@@ -34,7 +25,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// `own_data` is the real path of the folder that holds the program's own data. Beneath it, `scratch` is for
+    /// `own_data` is the folder that holds the program's own data, out of reach of every call. Beneath it, `scratch` is for
     /// sessions without a project, and displaced content is kept in `pre-images`, which is made if it is not there.
     pub fn new(own_data: PathBuf) -> Result<Self, rtc_fs::Error> {
         Ok(Self {
@@ -45,20 +36,19 @@ impl Folders {
         })
     }
 
-    /// Where the program's own data is in a project that holds it.
-    fn own_data_in(&self, project: &Project) -> Option<String> {
-        let inside = self.own_data.strip_prefix(project.real_root()).ok()?;
-        let names = inside.components().map(|name| name.as_os_str().to_string_lossy());
-        Some(names.fold(String::new(), |path, name| format!("{path}/{name}")))
-    }
-
-    async fn project(&self, root: PathBuf) -> Result<Arc<Project>, ToolError> {
+    async fn project(&self, root: Option<PathBuf>) -> Result<Arc<Project>, ToolError> {
+        let own_data = root.is_some().then(|| self.own_data.clone());
+        let root = root.unwrap_or_else(|| self.scratch.clone());
         if let Some(open) = self.lock().get(&root).and_then(Weak::upgrade) {
             return Ok(open);
         }
         let opened = {
             let root = root.clone();
-            tokio::task::spawn_blocking(move || Project::open(&root)).await
+            tokio::task::spawn_blocking(move || match own_data {
+                Some(own_data) => Project::open_apart(&root, &own_data),
+                None => Project::open(&root),
+            })
+            .await
         };
         let project = match opened {
             Ok(Ok(project)) => Arc::new(project),
@@ -76,10 +66,9 @@ impl Folders {
 
 #[async_trait]
 impl Places for Folders {
-    async fn of(&self, root: Option<PathBuf>) -> Result<Place, ToolError> {
-        let project = self.project(root.unwrap_or_else(|| self.scratch.clone())).await?;
-        let own_data = self.own_data_in(&project);
-        let extensions = Extensions::default().with(project).with(self.pre_images.clone());
-        Ok(Place { extensions, own_data })
+    async fn of(&self, root: Option<PathBuf>) -> Result<Extensions, ToolError> {
+        Ok(Extensions::default()
+            .with(self.project(root).await?)
+            .with(self.pre_images.clone()))
     }
 }

@@ -113,7 +113,7 @@ impl Project {
             Target::Leaf { metadata, .. } => add(&mut entries, &real, real.clone(), metadata.kind)?,
             Target::Folder => {
                 add(&mut entries, &real, real.clone(), Kind::Folder)?;
-                gather_below(&place.folder, &real, &real, &mut entries, cancel)?;
+                gather_below(self, &place.folder, &real, &real, &mut entries, cancel)?;
             }
         }
         Ok(Gathered {
@@ -316,6 +316,7 @@ fn add(entries: &mut Vec<(VPath, Kind)>, asked: &VPath, path: VPath, kind: Kind)
 }
 
 fn gather_below(
+    project: &Project,
     folder: &Dir,
     path: &VPath,
     asked: &VPath,
@@ -342,11 +343,15 @@ fn gather_below(
             });
         };
         let inner = path.child(name);
-        let kind = Metadata::of(&folder.symlink_metadata(name).map_err(failed)?).kind;
+        let metadata = Metadata::of(&folder.symlink_metadata(name).map_err(failed)?);
+        if project.is_own_data(&metadata.identity) {
+            return Err(Error::OwnData { path: inner });
+        }
+        let kind = metadata.kind;
         add(entries, asked, inner.clone(), kind)?;
         if kind == Kind::Folder {
             let below = folder.open_dir_nofollow(name).map_err(failed)?;
-            gather_below(&below, &inner, asked, entries, cancel)?;
+            gather_below(project, &below, &inner, asked, entries, cancel)?;
         }
     }
     Ok(())

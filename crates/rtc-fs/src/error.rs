@@ -49,6 +49,18 @@ pub enum Error {
         /// What the system says.
         reason: String,
     },
+    /// The folder to open as a project is where this program keeps its own data. The user picks another one.
+    #[error("`{}` holds this program's own data, which it does not work on; choose another folder", root.display())]
+    OwnDataRoot {
+        /// The folder on this machine.
+        root: PathBuf,
+    },
+    /// What this program keeps for itself, which lies in the project.
+    #[error("`{path}` holds this program's own data, which no call may touch")]
+    OwnData {
+        /// The folder.
+        path: VPath,
+    },
     /// Nothing has this path.
     #[error("`{path}` does not exist; the nearest folder that does is `{nearest}`")]
     NotFound {
@@ -298,6 +310,8 @@ impl Error {
             Self::RootMissing { .. } => "fs.root_missing",
             Self::RootNotFolder { .. } => "fs.root_not_folder",
             Self::RootUnreadable { .. } => "fs.root_unreadable",
+            Self::OwnDataRoot { .. } => "fs.own_data_root",
+            Self::OwnData { .. } => "fs.own_data",
             Self::NotFound { .. } => "fs.not_found",
             Self::SeveralNames { .. } => "fs.several_names",
             Self::IsFolder { .. } => "fs.is_folder",

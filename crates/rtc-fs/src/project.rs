@@ -31,6 +31,8 @@ struct Inner {
     root: PathBuf,
     /// Without links, to recognise absolute links that stay inside.
     canonical: PathBuf,
+    /// The folder that nothing beneath this project reaches: its device and number there.
+    own_data: Option<(u64, u64)>,
 }
 
 /// An open file beneath a project.
@@ -76,6 +78,35 @@ impl Project {
     /// # Errors
     /// [`Error::RootMissing`], [`Error::RootNotFolder`], [`Error::RootUnreadable`].
     pub fn open(root: &Path) -> Result<Self, Error> {
+        Self::open_with(root, None)
+    }
+
+    /// The same, for a folder that may contain the program's own data: that is out of reach then, by whatever path.
+    ///
+    /// # Errors
+    /// As [`Project::open`], and [`Error::OwnDataRoot`] for a folder in the program's own data.
+    pub fn open_apart(root: &Path, own_data: &Path) -> Result<Self, Error> {
+        let number = |folder: &Path| {
+            let folder = Dir::open_ambient_dir(folder, ambient_authority()).ok()?;
+            let identity = Metadata::of(&folder.dir_metadata().ok()?).identity;
+            Some((identity.dev, identity.ino))
+        };
+        let own_data = number(own_data);
+        let project = Self::open_with(root, own_data)?;
+        let is_inside = project
+            .inner
+            .canonical
+            .ancestors()
+            .any(|outer| own_data.is_some() && number(outer) == own_data);
+        if is_inside {
+            return Err(Error::OwnDataRoot {
+                root: root.to_owned(),
+            });
+        }
+        Ok(project)
+    }
+
+    fn open_with(root: &Path, own_data: Option<(u64, u64)>) -> Result<Self, Error> {
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::RootMissing {
                 root: root.to_owned(),
@@ -103,6 +134,7 @@ impl Project {
                 dir,
                 root: root.to_owned(),
                 canonical,
+                own_data,
             }),
         })
     }
@@ -118,6 +150,16 @@ impl Project {
     }
 
     /// The handle of the folder.
+    /// Whether this is the folder that nothing beneath this project reaches.
+    pub(crate) fn is_own_data(&self, identity: &Identity) -> bool {
+        self.inner.own_data == Some((identity.dev, identity.ino))
+    }
+
+    /// The number of that folder on its device.
+    pub(crate) fn own_data_number(&self) -> Option<u64> {
+        self.inner.own_data.map(|(_, number)| number)
+    }
+
     pub(crate) fn dir(&self) -> &Dir {
         &self.inner.dir
     }

@@ -146,6 +146,11 @@ impl Walk<'_> {
             };
             match metadata.kind {
                 Kind::Link => self.follow(&name)?,
+                Kind::Folder if self.project.is_own_data(&metadata.identity) => {
+                    return Err(Error::OwnData {
+                        path: self.here().child(&name),
+                    });
+                }
                 Kind::Folder => match self.folder().open_dir_nofollow(&name) {
                     Ok(folder) => self.folders.push((name, folder)),
                     Err(error) => self.retry(Step { name, ..step }, error)?,

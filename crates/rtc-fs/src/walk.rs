@@ -14,6 +14,7 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::open::{is_there, open_file};
+use crate::stat::Metadata;
 use crate::{Error, Kind, Project, VPath};
 
 /// Asked, possibly from several threads, whether a file of a walk may be opened.
@@ -242,7 +243,7 @@ impl<'a> Walk<'a> {
     fn builder(&self) -> WalkBuilder {
         let start = self.on_disk(&self.start);
         let mut builder = WalkBuilder::new(&start);
-        let cancel = self.cancel.clone();
+        let (cancel, project) = (self.cancel.clone(), self.project.clone());
         builder
             .hidden(true)
             .follow_links(false)
@@ -253,7 +254,10 @@ impl<'a> Walk<'a> {
             .threads(self.threads)
             // `.git` stays out even where an ignore file lets hidden names in.
             .filter_entry(move |entry| {
-                entry.depth() == 0 || (entry.file_name() != ".git" && !cancel.is_cancelled())
+                entry.depth() == 0
+                    || (entry.file_name() != ".git"
+                        && !cancel.is_cancelled()
+                        && !is_own_data(&project, entry))
             });
         for (base, file) in self.outer_ignore_files() {
             builder.current_dir(base);
@@ -293,6 +297,28 @@ impl<'a> Walk<'a> {
 
 /// Something that could not be read, or whose name is not Unicode.
 struct Unreadable;
+
+/// Whether the walk would enter what it may not. The number comes with the name and is right but for mounts, which spares
+/// a look at every folder.
+fn is_own_data(project: &Project, entry: &DirEntry) -> bool {
+    let Some(number) = project.own_data_number() else {
+        return false;
+    };
+    if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        return false;
+    }
+    #[cfg(unix)]
+    if entry.ino() != Some(number) {
+        return false;
+    }
+    #[cfg(not(unix))]
+    let _ = number;
+    let relative = entry.path().strip_prefix(project.real_root());
+    relative.is_ok_and(|path| {
+        let found = project.dir().symlink_metadata(path);
+        found.is_ok_and(|found| project.is_own_data(&Metadata::of(&found).identity))
+    })
+}
 
 /// What a path of this machine below `root` is called in the project.
 fn virtual_path(root: &Path, path: &Path) -> Option<VPath> {

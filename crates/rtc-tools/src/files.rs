@@ -60,7 +60,7 @@ pub(crate) fn tool_error(error: Error) -> ToolError {
         | Error::IsLink { .. }
         | Error::TooMany { .. } => ErrorKind::InvalidArguments,
         Error::NotFound { .. } | Error::SeveralNames { .. } | Error::NoMatch { .. } => ErrorKind::NotFound,
-        Error::Outside { .. } | Error::Denied { .. } => ErrorKind::PermissionDenied,
+        Error::Outside { .. } | Error::Denied { .. } | Error::OwnData { .. } => ErrorKind::PermissionDenied,
         Error::ChangedSince { .. } => ErrorKind::Stale,
         Error::Full { .. } => ErrorKind::Full,
         _ => ErrorKind::Execution,

@@ -47,7 +47,11 @@ pub fn explore(scenario: &Scenario, sabotage: Sabotage) -> Result<u64, Box<Failu
     let reference = run(&scenario, None, true, sabotage)
         .and_then(|ended| judge::sound(&scenario, &ended).map(|()| ended))
         .map_err(|what| failed(&[], what))?;
-    let calm = scenario.is_calm().then(|| judge::Reference::of(&reference));
+    let calm = scenario
+        .is_calm()
+        .then(|| judge::Reference::checked(&scenario, &reference))
+        .transpose()
+        .map_err(|what| failed(&[], what))?;
     let judged = |ended: Ended| -> Result<Ended, String> {
         judge::sound(&scenario, &ended)?;
         if let Some(calm) = &calm {

@@ -4,19 +4,37 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use rtc_engine::{StoredMessage, StoredRtc};
-use rtc_types::{ApprovalState, ContentData, Effect, Mode, RtcStatus, StreamingStatus, ToolCall, TurnStatus};
+use rtc_types::{ApprovalState, ContentData, Effect, RtcStatus, StreamingStatus, ToolCall, TurnStatus};
+
+use serde_json::Value;
 
 use crate::run::{Ended, SessionEnd};
-use crate::scenario::{Scenario, SessionPlan, Tool};
+use crate::scenario::{Scenario, SessionPlan, Tool, call_id};
 use crate::world::{Asked, Facts, is_script_output};
 
 /// What must hold however the run went.
 pub(crate) fn sound(scenario: &Scenario, ended: &Ended) -> Result<(), String> {
+    let called = |id: &Arc<str>| {
+        let of_id = |call: &StoredRtc| call.private.call_id.as_str() == &**id;
+        ended
+            .sessions
+            .iter()
+            .any(|session| session.calls.iter().any(of_id))
+    };
+    if let Some(id) = ended.facts.applied.iter().find(|id| !called(id)) {
+        return Err(format!("{id} took effect, of which there is no record"));
+    }
     for (number, (plan, session)) in scenario.sessions.iter().zip(&ended.sessions).enumerate() {
         let told = |what: String| format!("session {number}: {what}");
         over(session).map_err(told)?;
+        if let Some((_, mode)) = plan.set_mode
+            && ended.facts.users[number].mode_set
+            && session.mode != mode
+        {
+            return Err(told(format!("the mode is {}, not {mode}", session.mode)));
+        }
         results(session).map_err(told)?;
-        effects(scenario, plan, session, &ended.facts).map_err(told)?;
+        effects(scenario, session, &ended.facts).map_err(told)?;
         nothing_unheard(number, plan, session, &ended.facts).map_err(told)?;
     }
     requests_only_grow(&ended.facts)
@@ -87,12 +105,7 @@ fn results(session: &SessionEnd) -> Result<(), String> {
 }
 
 /// Nothing has an effect twice, or without a Yes, or other than is said of it.
-fn effects(
-    scenario: &Scenario,
-    plan: &SessionPlan,
-    session: &SessionEnd,
-    facts: &Facts,
-) -> Result<(), String> {
+fn effects(scenario: &Scenario, session: &SessionEnd, facts: &Facts) -> Result<(), String> {
     for call in &session.calls {
         let id = id(call);
         let Some(planned) = scenario.call(id) else {
@@ -111,6 +124,9 @@ fn effects(
         let entity = &call.entity;
         let said = match (entity.status, entity.effect) {
             (RtcStatus::Completed, _) if retried == 0 && planned.tool == Tool::Write => applied == 1,
+            (RtcStatus::Completed, _) if entity.result == Some(Value::from(format!("ran {id}"))) => {
+                applied >= 1
+            }
             (_, Some(Effect::None)) => applied == 0,
             (_, Some(Effect::Applied)) if planned.tool == Tool::Write => applied > 0,
             _ => true,
@@ -120,19 +136,6 @@ fn effects(
                 "{id} took effect {applied} times, and is {:?} with {:?}",
                 entity.status, entity.effect
             ));
-        }
-        let asks = match plan.mode {
-            Mode::Bypass => false,
-            Mode::Plan => true,
-            Mode::Manual => true,
-            Mode::Edit | Mode::Auto => planned.tool == Tool::Script,
-        };
-        let approved = entity
-            .approval
-            .as_ref()
-            .is_some_and(|approval| approval.state == ApprovalState::Approved);
-        if applied > 0 && asks && !approved && !session.has_rules && plan.set_mode.is_none() {
-            return Err(format!("{id} took effect without a Yes"));
         }
     }
     Ok(())
@@ -177,13 +180,18 @@ fn nothing_unheard(
 fn requests_only_grow(facts: &Facts) -> Result<(), String> {
     let mut last: HashMap<usize, &Asked> = HashMap::new();
     for asked in &facts.asked {
-        if let Some(before) = last.insert(asked.session, asked)
-            && !asked.items.starts_with(&before.items)
-        {
+        let Some(before) = last.insert(asked.session, asked) else {
+            continue;
+        };
+        let session = asked.session;
+        if !asked.items.starts_with(&before.items) {
             return Err(format!(
-                "a request of session {} changes what was sent before",
-                asked.session
+                "a request of session {session} changes what was sent before"
             ));
+        }
+        // The same messages of the user: the same turn, with the context that it began with.
+        if before.said == asked.said && before.context != asked.context {
+            return Err(format!("a turn of session {session} goes on in another context"));
         }
     }
     Ok(())
@@ -197,7 +205,27 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    pub(crate) fn of(ended: &Ended) -> Self {
+    /// Every call that was planned must have been made.
+    pub(crate) fn checked(scenario: &Scenario, ended: &Ended) -> Result<Self, String> {
+        for (number, (plan, session)) in scenario.sessions.iter().zip(&ended.sessions).enumerate() {
+            let planned = plan.messages.iter().enumerate().flat_map(|(message, plan)| {
+                plan.rounds.iter().enumerate().flat_map(move |(round, plan)| {
+                    (0..plan.calls.len()).map(move |call| call_id(number, message, round, call))
+                })
+            });
+            let made = whole(session).filter_map(|content| match content {
+                ContentData::ToolcallInput(call) => Some(call.id.as_str()),
+                _ => None,
+            });
+            let (planned, made): (Vec<_>, Vec<_>) = (planned.collect(), made.collect());
+            if planned != made {
+                return Err(format!("the calls are {made:?}, planned were {planned:?}"));
+            }
+        }
+        Ok(Self::of(ended))
+    }
+
+    fn of(ended: &Ended) -> Self {
         Self {
             files: ended.facts.files.clone(),
             conversations: ended.sessions.iter().map(conversation).collect(),

@@ -6,11 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rtc_app::EnginePort;
 use rtc_engine::{Engine, Host, StoredMessage, StoredRtc, StoredTurn, TurnContext};
-use rtc_executor::{Executor, Place, Places};
+use rtc_executor::{Executor, Places};
 use rtc_model::{Model, ModelId};
 use rtc_store::MemoryStore;
 use rtc_tool::{Extensions, Registry, ToolError, ToolHandle};
-use rtc_types::{ContentData, Preview, RtcId, Session, SessionId};
+use rtc_types::{ContentData, MessageRole, Mode, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
 
 use crate::Sabotage;
@@ -22,8 +22,8 @@ use crate::tools::{self, Bench};
 use crate::user::{self, USER, session_id};
 use crate::world::{Facts, Known, Point, World};
 
-/// Virtual time in which everything must be over; everything that waits waits for less.
-const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+/// Virtual time in which everything must be over; the longest wait, for room on the disk, is a few times 30 s.
+const LONG: Duration = Duration::from_secs(10 * 60);
 
 /// How a run ended.
 pub(crate) struct Ended {
@@ -40,7 +40,7 @@ pub(crate) struct SessionEnd {
     pub(crate) calls: Vec<StoredRtc>,
     pub(crate) turns: Vec<StoredTurn>,
     pub(crate) is_idle: bool,
-    pub(crate) has_rules: bool,
+    pub(crate) mode: Mode,
 }
 
 /// Runs a scenario from a point, or from the beginning. An error says what went wrong on the way.
@@ -89,6 +89,10 @@ async fn live(
         world: world.clone(),
         scenario: scenario.clone(),
     });
+    let life = world.with(|facts| {
+        facts.lives += 1;
+        facts.lives
+    });
     let port = EnginePort::default();
     let tools = tools::of_executor().clone();
     let executor = Executor::new(Arc::new(port.clone()), tools, Arc::new(OneBench(bench)));
@@ -99,6 +103,7 @@ async fn live(
             id: model::id(),
         }),
         executor: executor.clone(),
+        life,
         is_deaf: is_restart && world.sabotage == Sabotage::NeverWakes,
     });
     let store = Arc::new(WatchedStore {
@@ -110,8 +115,9 @@ async fn live(
         .map_err(|error| error.to_string())?;
     port.connect(engine.clone());
     for session in 0..scenario.sessions.len() {
-        let turns = engine.turns(session_id(session)).await;
-        at_most_one_open(&turns.map_err(|error| error.to_string())?)?;
+        found(world, &engine, session)
+            .await
+            .map_err(|error| format!("session {session}: {error}"))?;
     }
     tokio::time::timeout(LONG, user::act(world, scenario, &engine))
         .await
@@ -129,24 +135,33 @@ async fn live(
     Ok(ends)
 }
 
-/// As it was found, before anything of it goes on.
-fn at_most_one_open(turns: &[StoredTurn]) -> Result<(), String> {
+/// What must hold of a session as it was found, before anything of it goes on.
+async fn found(world: &World, engine: &Engine, session: usize) -> Result<(), String> {
+    let told = |error: rtc_engine::Error| error.to_string();
+    let turns = engine.turns(session_id(session)).await.map_err(told)?;
     let open = turns
         .iter()
         .filter(|turn| !turn.entity.status.is_terminal())
         .count();
     if open > 1 {
-        return Err(format!("{open} turns of one session are open"));
+        return Err(format!("{open} turns are open"));
+    }
+    let messages = engine.messages(session_id(session)).await.map_err(told)?;
+    let said = messages
+        .iter()
+        .filter(|message| message.entity.role == MessageRole::User)
+        .count();
+    let acknowledged = world.with(|facts| facts.users[session].said);
+    if said < acknowledged {
+        return Err(format!(
+            "{acknowledged} messages were acknowledged, {said} are there"
+        ));
     }
     Ok(())
 }
 
 async fn end(engine: &Engine, session: SessionId) -> Result<SessionEnd, rtc_engine::Error> {
     let state = engine.wake(session).await?;
-    let project = state
-        .session
-        .as_ref()
-        .and_then(|session| session.entity.project_id);
     let mut messages = Vec::new();
     for message in engine.messages(session).await? {
         let content = message.entity.content.parse();
@@ -159,10 +174,7 @@ async fn end(engine: &Engine, session: SessionId) -> Result<SessionEnd, rtc_engi
         calls: engine.rtcs(session).await?,
         turns: engine.turns(session).await?,
         is_idle: state.is_idle() && state.calls.is_empty() && state.streaming.is_empty() && !state.stopping,
-        has_rules: state
-            .session
-            .is_some_and(|session| !session.private.rules.is_empty())
-            || !engine.rules(project).await?.is_empty(),
+        mode: state.mode(),
     })
 }
 
@@ -171,17 +183,15 @@ struct OneBench(Arc<Bench>);
 
 #[async_trait]
 impl Places for OneBench {
-    async fn of(&self, _: Option<std::path::PathBuf>) -> Result<Place, ToolError> {
-        Ok(Place {
-            extensions: Extensions::default().with(self.0.clone()),
-            own_data: None,
-        })
+    async fn of(&self, _: Option<std::path::PathBuf>) -> Result<Extensions, ToolError> {
+        Ok(Extensions::default().with(self.0.clone()))
     }
 }
 
 struct WorldHost {
     model: Arc<PlannedModel>,
     executor: Executor,
+    life: u32,
     is_deaf: bool,
 }
 
@@ -190,7 +200,8 @@ impl Host for WorldHost {
     async fn turn_context(&self, session: &Session) -> TurnContext {
         TurnContext {
             model: model::id(),
-            system: String::new(),
+            // A turn keeps what it began with.
+            system: format!("life {}", self.life),
             tools: Vec::new(),
             mode: session.mode,
             max_rounds: None,

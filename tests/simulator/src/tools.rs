@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use rtc_engine::TodoWrite;
 use rtc_tool::{
-    Access, CallContext, Kind, Prepared, ProgressSender, Recovery, Registry, Subject, Tool, ToolError, handle,
+    Access, CallContext, Kind, Prepared, ProgressSender, Recovery, Registry, Subject, ToolError, handle,
 };
-use rtc_types::{Preview, PreviewKind};
+use rtc_types::{ApprovalDecision, Mode, Preview, PreviewKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::Sabotage;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Tool};
 use crate::world::World;
 
 /// Longer than a call runs without being shown as running, and longer than a stop waits.
@@ -60,6 +60,47 @@ impl Bench {
         }
     }
 
+    /// The user must have said Yes to this call, or to the like of it, before it has an effect.
+    fn check_consent(&self, call: &str, tool: Tool) {
+        let session = call
+            .split('.')
+            .next()
+            .and_then(|session| session.parse::<usize>().ok());
+        let Some(plan) = session.and_then(|session| self.scenario.sessions.get(session)) else {
+            return self
+                .world
+                .wrong(format!("{call} takes effect, which nobody called"));
+        };
+        if plan.set_mode.is_some() {
+            return;
+        }
+        let same_session = |id: &str| id.split('.').next() == call.split('.').next();
+        let of_tool =
+            |id: &str| same_session(id) && self.scenario.call(id).is_some_and(|other| other.tool == tool);
+        let answered = self.world.with(|facts| facts.answered.clone());
+        let yes = answered.iter().any(|(id, decision)| match decision {
+            ApprovalDecision::Once => &**id == call,
+            // Each script is another program; all changes of a session are of one file.
+            ApprovalDecision::Session | ApprovalDecision::Project => {
+                &**id == call || (tool == Tool::Write && of_tool(id))
+            }
+            ApprovalDecision::Reject | ApprovalDecision::Never => false,
+        });
+        let never = answered
+            .iter()
+            .any(|(id, decision)| *decision == ApprovalDecision::Never && tool == Tool::Write && of_tool(id));
+        let may = match plan.mode {
+            Mode::Bypass => true,
+            Mode::Plan => false,
+            Mode::Manual => yes,
+            Mode::Edit | Mode::Auto => yes || tool == Tool::Write,
+        };
+        if !may || never {
+            self.world
+                .wrong(format!("{call} takes effect in mode {} without a Yes", plan.mode));
+        }
+    }
+
     fn end(&self, call: &str) -> Result<(), ToolError> {
         match self.scenario.call(call) {
             Some(plan) if plan.fails => Err(ToolError::execution(format!("it ran {call} and failed"))),
@@ -75,7 +116,7 @@ struct ReadArgs {
 
 struct Read;
 
-impl Tool for Read {
+impl rtc_tool::Tool for Read {
     type Args = ReadArgs;
     type Output = Value;
 
@@ -115,7 +156,7 @@ struct WriteArgs {
 
 struct Write;
 
-impl Tool for Write {
+impl rtc_tool::Tool for Write {
     type Args = WriteArgs;
     type Output = Value;
 
@@ -160,6 +201,7 @@ impl Tool for Write {
         bench.take_time(&args.text).await;
         context.permit.check(Access::Write, &args.path)?;
         bench.end(&args.text)?;
+        bench.check_consent(&args.text, Tool::Write);
         bench.world.effect(
             || format!("write {}", args.text),
             |facts| {
@@ -199,7 +241,7 @@ struct ScriptArgs {
 
 struct Script;
 
-impl Tool for Script {
+impl rtc_tool::Tool for Script {
     type Args = ScriptArgs;
     type Output = Value;
 
@@ -235,6 +277,7 @@ impl Tool for Script {
     ) -> Result<Value, ToolError> {
         let bench = Bench::of(&context)?;
         bench.take_time(&args.code).await;
+        bench.check_consent(&args.code, Tool::Script);
         bench.world.effect(
             || format!("script {}", args.code),
             |facts| facts.applied.push(args.code.as_str().into()),
@@ -261,7 +304,7 @@ struct AskArgs {
 
 struct Ask;
 
-impl Tool for Ask {
+impl rtc_tool::Tool for Ask {
     type Args = AskArgs;
     type Output = Value;
 

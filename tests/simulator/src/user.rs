@@ -169,7 +169,11 @@ impl Session<'_> {
             },
         };
         self.engine.send(send).await?;
-        self.know(|known| known.said = known.said.max(message + 1));
+        // From here on the user relies on it.
+        self.world.effect(
+            || format!("message {message} of session {} is acknowledged", self.session),
+            |facts| facts.users[self.session].said = facts.users[self.session].said.max(message + 1),
+        );
         Ok(Look::Acted)
     }
 
@@ -213,6 +217,8 @@ impl Session<'_> {
                     reason: None,
                     device: DEVICE,
                 };
+                self.world
+                    .with(|facts| facts.answered.push((id.into(), plan.decision)));
                 self.tell(approve.clone()).await?;
                 // Told twice is told once, also when it is over by then.
                 match self.tell(approve).await {
@@ -222,10 +228,15 @@ impl Session<'_> {
             }
             Asked::Outcome => {
                 let decision = plan.resolution;
-                if decision == Resolution::Retry {
+                let is_retry = decision == Resolution::Retry;
+                if is_retry {
                     self.world.with(|facts| facts.retried.push(id.into()));
                 }
-                self.tell(Command::Resolve { rtc, decision }).await?;
+                let told = self.tell(Command::Resolve { rtc, decision }).await;
+                if is_retry && told.is_err() {
+                    self.world.with(|facts| facts.retried.pop());
+                }
+                told?;
             }
         }
         Ok(true)

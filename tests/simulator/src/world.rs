@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rtc_model::{AssistantBlock, Item, Request};
 use rtc_store::MemoryStore;
+use rtc_types::ApprovalDecision;
 
 /// Which part of the product is broken on purpose, to see that it is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +38,10 @@ pub(crate) struct Facts {
     pub(crate) users: Vec<Known>,
     /// How often the user had a call started again.
     pub(crate) retried: Vec<Arc<str>>,
+    /// What the user said to calls, noted before the product hears of it.
+    pub(crate) answered: Vec<(Arc<str>, ApprovalDecision)>,
+    /// How often the product was started.
+    pub(crate) lives: u32,
     /// How many commits were asked for.
     pub(crate) commits: u32,
     pub(crate) ticks: u64,
@@ -53,13 +58,24 @@ pub(crate) struct Known {
 }
 
 /// What the model was sent.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) session: usize,
-    /// Of each item: what it says. What a script is said to have done is left out of it.
+    /// Of each item: what it says.
     pub(crate) items: Vec<u64>,
+    /// The same without what a script is said to have done.
+    pub(crate) comparable: Vec<u64>,
     /// The user's words in it.
     pub(crate) said: Vec<String>,
+    /// Everything but the items.
+    pub(crate) context: u64,
+}
+
+/// The same but for what may differ between a run that was killed and one that was not.
+impl PartialEq for Asked {
+    fn eq(&self, other: &Self) -> bool {
+        (self.session, &self.comparable, &self.said) == (other.session, &other.comparable, &other.said)
+    }
 }
 
 /// A moment at which the product can be killed.
@@ -163,7 +179,14 @@ impl World {
         }
         let asked = Arc::new(Asked {
             session,
-            items: request.items.iter().map(digest).collect(),
+            items: request.items.iter().map(|item| digest(item, false)).collect(),
+            comparable: request.items.iter().map(|item| digest(item, true)).collect(),
+            context: {
+                let mut hasher = DefaultHasher::new();
+                let tools: Vec<_> = request.tools.iter().map(|tool| &tool.name).collect();
+                (&request.system, tools, request.max_output_tokens).hash(&mut hasher);
+                hasher.finish()
+            },
             said: request
                 .items
                 .iter()
@@ -208,7 +231,7 @@ fn paired(items: &[Item]) -> Result<(), String> {
     }
 }
 
-fn digest(item: &Item) -> u64 {
+fn digest(item: &Item, is_comparable: bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     match item {
         Item::User { text } => ("user", text).hash(&mut hasher),
@@ -230,7 +253,7 @@ fn digest(item: &Item) -> u64 {
             text,
             is_error,
         } => {
-            if is_script_output(tool_name, text) {
+            if is_comparable && is_script_output(tool_name, text) {
                 ("script", call_id).hash(&mut hasher);
             } else {
                 ("result", call_id, tool_name, text, is_error).hash(&mut hasher);

@@ -1,6 +1,8 @@
 use super::*;
 use std::io::Read as _;
 
+use tokio_util::sync::CancellationToken;
+
 fn path(text: &str) -> VPath {
     VPath::parse(text).unwrap()
 }
@@ -268,4 +270,65 @@ fn names_that_look_the_same_are_found_with_a_note() {
     fs::write(root.join("my notes v1.txt"), "z").unwrap();
     let exact = project.open_file(&path("/my notes v1.txt")).unwrap();
     assert_eq!((exact.path, exact.note), (path("/my notes v1.txt"), None));
+}
+
+#[test]
+fn the_programs_own_data_is_out_of_reach_by_whatever_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    let own = root.join("a/App Data");
+    fs::create_dir_all(own.join("store")).unwrap();
+    fs::write(own.join("store/db"), "secret\n").unwrap();
+    fs::write(root.join("a/other.txt"), "secret\n").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("a/App Data/store", root.join("link")).unwrap();
+    let project = Project::open_apart(&root, &own).unwrap();
+    let cancel = CancellationToken::new();
+    for name in [
+        "/a/App Data",
+        "/a/App Data/store/db",
+        "/a/App\u{a0}Data/store/db",
+        "/a/App Data/new",
+        "/link/db",
+    ] {
+        let refused = project.resolve_new(&path(name));
+        assert!(
+            matches!(refused, Err(Error::OwnData { .. })),
+            "{name}: {refused:?}"
+        );
+    }
+    assert!(project.open_file(&path("/a/other.txt")).is_ok());
+    // Nor as a part of something larger.
+    let refused = project.gather(&path("/a"), &cancel);
+    insta::assert_snapshot!(refused.unwrap_err(), @"`/a/App Data` holds this program's own data, which no call may touch");
+    let walk = crate::walk::Walk::begin(&project, &VPath::root(), &cancel).unwrap();
+    let seen = std::sync::Mutex::new(Vec::new());
+    walk.run(|| {
+        |entry: &crate::walk::WalkEntry| {
+            seen.lock().unwrap().push(entry.path.to_string());
+            0
+        }
+    })
+    .unwrap();
+    let mut seen = seen.into_inner().unwrap();
+    seen.sort();
+    #[cfg(unix)]
+    assert_eq!(seen, ["/a", "/a/other.txt", "/link"]);
+}
+
+#[test]
+fn a_folder_in_the_programs_own_data_is_no_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = folder.path().join("own");
+    fs::create_dir_all(own.join("store")).unwrap();
+    for root in [own.clone(), own.join("store")] {
+        let refused = Project::open_apart(&root, &own);
+        assert!(
+            matches!(refused, Err(Error::OwnDataRoot { .. })),
+            "{}",
+            root.display()
+        );
+    }
+    assert!(Project::open_apart(folder.path(), &own).is_ok());
+    assert!(Project::open_apart(&own, &folder.path().join("not there")).is_ok());
 }
