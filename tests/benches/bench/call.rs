@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use rtc_tests::model_server::Answer;
 
 use super::Folders;
-use super::desk::{Desk, Flushes, Request, Turn, tree_memory, written};
+use super::desk::{Desk, Flushes, Request, Turn, tree_memory};
 use super::figure::{Figure, Measured, Unit};
 
 /// How much is done.
@@ -66,7 +66,7 @@ pub(crate) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
     let resident = Arc::new(Mutex::new(Vec::new()));
     for _ in 0..effort.turns {
         let (kept, last) = (resident.clone(), effort.calls);
-        let at_end = move |request: Request| {
+        let at_end = move |request: Request<'_>| {
             if request.number == last
                 && let Ok(bytes) = tree_memory(request.process)
             {
@@ -150,7 +150,7 @@ fn desk(
     folder: &Path,
     kind: Kind,
     calls: usize,
-    before: impl Fn(Request) + Send + Sync + 'static,
+    before: impl Fn(Request<'_>) + Send + Sync + 'static,
 ) -> Result<Desk> {
     let (files, answers) = script(kind, calls);
     Desk::new(binary, folder, &files, answers, before)
@@ -162,7 +162,7 @@ fn turn(
     folder: &Path,
     kind: Kind,
     effort: Effort,
-    before: impl Fn(Request) + Send + Sync + 'static,
+    before: impl Fn(Request<'_>) + Send + Sync + 'static,
 ) -> Result<Vec<f64>> {
     let Turn { pauses, .. } = desk(binary, folder, kind, effort.calls, before)?.turn(0)?;
     // The read before the edits is none of them.
@@ -170,19 +170,25 @@ fn turn(
     Ok(pauses.into_iter().skip(skipped).map(milliseconds).collect())
 }
 
-/// What a commit of a read writes, in bytes: two of them are made from one request to the next.
+/// By how much a commit of a read makes the log longer, in bytes: two of them are made from one request to the next.
 fn written_by_commit(binary: &Path, folders: &Folders, effort: Effort) -> Result<usize> {
-    let written_so_far = Arc::new(Mutex::new(Vec::new()));
-    let log = written_so_far.clone();
-    let before = move |request: Request| {
-        if let Ok(bytes) = written(request.process) {
-            log.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    let lengths = Arc::new(Mutex::new(Vec::new()));
+    let noted = lengths.clone();
+    let before = move |request: Request<'_>| {
+        if let Ok(log) = std::fs::metadata(request.log) {
+            noted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(log.len());
         }
     };
     turn(binary, &folders.memory, Kind::Read, effort, before)?;
-    let log = written_so_far.lock().unwrap_or_else(PoisonError::into_inner);
-    let (first, last) = (log.first().zip(log.last())).context("nothing is told of what is written")?;
-    Ok(usize::try_from(last - first)? / (2 * effort.calls).max(1))
+    let lengths = lengths.lock().unwrap_or_else(PoisonError::into_inner);
+    let (first, last) = lengths
+        .first()
+        .zip(lengths.last())
+        .context("the store has no log")?;
+    Ok(usize::try_from(last.saturating_sub(*first))? / (2 * effort.calls).max(1))
 }
 
 /// The floor: a file to which as much is appended and flushed, with nothing in between.

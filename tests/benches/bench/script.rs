@@ -112,7 +112,7 @@ pub(crate) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
         let mut answers: Vec<Answer> = steps.iter().zip(0..).map(|(step, n)| step.answer(n)).collect();
         answers.push(Answer::text("Done."));
         let (kept, before_steps) = (resident.clone(), steps.clone());
-        let before = move |request: Request| {
+        let before = move |request: Request<'_>| {
             if let Some(step) = before_steps.get(request.number) {
                 std::thread::sleep(step.thought());
                 // All scripts have run, and their worker is there.
