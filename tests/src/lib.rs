@@ -56,6 +56,8 @@ pub fn repository() -> PathBuf {
 /// A throw-away project and data folder.
 pub struct Workplace {
     folder: tempfile::TempDir,
+    /// Another binary than [`binary`].
+    binary: Option<PathBuf>,
 }
 
 impl Workplace {
@@ -70,9 +72,24 @@ impl Workplace {
     pub fn empty() -> Self {
         let place = Self {
             folder: tempfile::tempdir().expect("a temporary folder"),
+            binary: None,
         };
         std::fs::create_dir_all(place.root()).expect("a folder for the project");
         place
+    }
+
+    /// With an empty project, made in this folder, for this build of `rtc-headless`.
+    pub fn of_binary(binary: &Path, folder: &Path) -> std::io::Result<Self> {
+        let place = Self {
+            folder: tempfile::tempdir_in(folder)?,
+            binary: Some(binary.to_owned()),
+        };
+        std::fs::create_dir_all(place.root())?;
+        Ok(place)
+    }
+
+    fn binary(&self) -> &Path {
+        self.binary.as_deref().unwrap_or_else(|| binary())
     }
 
     /// The project.
@@ -92,7 +109,7 @@ impl Workplace {
 
     /// `rtc-headless ARGS --data DATA`, with nothing of the environment that would choose another model or folder.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = Command::new(self.binary());
         command.args(args).arg("--data").arg(self.data());
         clean(&mut command);
         command
@@ -103,7 +120,11 @@ impl Workplace {
     pub fn traceable(&self, args: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", "kill -STOP $$ && exec \"$@\"", "sh"]);
-        command.arg(binary()).args(args).arg("--data").arg(self.data());
+        command
+            .arg(self.binary())
+            .args(args)
+            .arg("--data")
+            .arg(self.data());
         clean(&mut command);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command
@@ -118,7 +139,11 @@ impl Workplace {
         command
             .arg("-e")
             .arg(format!("inject={call}:signal=KILL:when={nth}"));
-        command.arg(binary()).args(args).arg("--data").arg(self.data());
+        command
+            .arg(self.binary())
+            .args(args)
+            .arg("--data")
+            .arg(self.data());
         clean(&mut command);
         command
     }

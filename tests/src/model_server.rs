@@ -5,11 +5,12 @@
 
 mod answer;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use answer::Answer;
 use axum::Router;
@@ -44,6 +45,8 @@ pub enum Dialect {
 pub struct Asked {
     /// Which request this is, from 0.
     pub number: usize,
+    /// When it was there whole.
+    pub at: Instant,
     /// Where it went.
     pub path: String,
     /// By its path.
@@ -156,6 +159,8 @@ struct Shared {
     script: Box<Script>,
     asked: Mutex<Vec<Asked>>,
     arrived: Condvar,
+    /// When the answers ended, by the numbers of their requests.
+    ended: Mutex<HashMap<usize, Instant>>,
 }
 
 impl Shared {
@@ -179,6 +184,7 @@ impl ModelServer {
             script: Box::new(script),
             asked: Mutex::new(Vec::new()),
             arrived: Condvar::new(),
+            ended: Mutex::default(),
         });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of loopback is free");
         listener.set_nonblocking(true).expect("it can be waited for");
@@ -258,6 +264,17 @@ impl ModelServer {
         self.shared.asked().clone()
     }
 
+    /// From the end of each answer to the next request, for whoever asks one after the other. The first one is after
+    /// the answer to request 0.
+    pub fn pauses(&self) -> Vec<Duration> {
+        let ended = self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = |next: &Asked| {
+            let ended = ended.get(&next.number.checked_sub(1)?)?;
+            Some(next.at.duration_since(*ended))
+        };
+        self.shared.asked().iter().filter_map(pause).collect()
+    }
+
     /// Waits until there have been this many requests.
     pub fn wait_for(&self, requests: usize) -> Vec<Asked> {
         let waiting = self
@@ -290,6 +307,7 @@ async fn answer_request(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    let at = Instant::now();
     let dialect = match uri.path() {
         "/v1/chat/completions" => Dialect::Chat,
         "/v1/messages" => Dialect::Messages,
@@ -307,6 +325,7 @@ async fn answer_request(
     };
     let mut asked = Asked {
         number: 0,
+        at,
         path: uri.path().to_owned(),
         dialect,
         headers: headers.iter().map(header).collect(),
@@ -326,6 +345,12 @@ async fn answer_request(
         response = response.header(name, value);
     }
     let pieces = futures::stream::iter(answer.pieces(dialect)).then(|piece| piece.happen());
+    // Nothing of the answer is left when this is looked for; what is written last goes out right after.
+    let end = futures::stream::once(async move {
+        let mut ended = shared.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.insert(asked.number, Instant::now());
+    });
+    let pieces = pieces.chain(end.filter_map(|()| std::future::ready(None)));
     response
         .body(Body::from_stream(pieces))
         .expect("an answer of a test is a response")

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 
 use self::scratch::Scratch;
+use crate::program::{self, HEADLESS, Profile};
 use crate::setup;
 use crate::shell::{self, WrongUsage};
 
@@ -99,7 +99,7 @@ fn parse(arguments: &[String]) -> Result<Demo, WrongUsage> {
 }
 
 fn on_sample(root: &Path, request: Option<String>, keep: bool) -> Result<ExitCode> {
-    let binary = build(root)?;
+    let binary = program::build(root, &HEADLESS, Profile::Dev)?;
     let mut scratch = Scratch::create()?;
     if keep {
         scratch.keep();
@@ -144,7 +144,7 @@ fn in_folder(root: &Path, folder: &Path, request: &str) -> Result<ExitCode> {
     if !folder.is_dir() {
         return Err(WrongUsage(format!("{} is not a folder", folder.display())).into());
     }
-    let binary = build(root)?;
+    let binary = program::build(root, &HEADLESS, Profile::Dev)?;
     println!(
         "This works in {}, in mode edit: it edits files, and asks before anything else.\n",
         folder.display()
@@ -164,24 +164,6 @@ fn exit_code(status: ExitStatus) -> ExitCode {
         Some(Ok(code)) => ExitCode::from(code),
         _ => ExitCode::FAILURE,
     }
-}
-
-/// Builds the headless shell and returns where its binary is.
-fn build(root: &Path) -> Result<PathBuf> {
-    let mut command = shell::cargo(root);
-    command.args(["build", "--package", "rtc-server", "--bin", "rtc-headless"]);
-    command.arg("--message-format=json-render-diagnostics");
-    let messages = shell::stdout_of(&mut command)?;
-    binary_in(&String::from_utf8_lossy(&messages)).context("the build made no rtc-headless")
-}
-
-/// The executable that cargo's JSON messages name, one message a line.
-fn binary_in(messages: &str) -> Option<PathBuf> {
-    messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "rtc-headless")
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
 /// What `git` tells of two folders beneath `folder`, for a terminal if `color`; nothing if they are equal.

@@ -1,8 +1,10 @@
-//! The project's own commands: setup, demo, test. Run them as `cargo xtask NAME`.
+//! The project's own commands: setup, demo, test, bench. Run them as `cargo xtask NAME`.
 // This is a build tool: it starts compilers, reads the repository's files and talks to the terminal.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
+mod bench;
 mod demo;
+mod program;
 mod setup;
 mod shell;
 mod test;
@@ -31,6 +33,11 @@ const TASKS: &[Task] = &[
         name: "test",
         about: "everything that has to hold: format, layers, rules, lints, tests",
         run: test::main,
+    },
+    Task {
+        name: "bench",
+        about: "how fast it is, held against the targets",
+        run: bench::main,
     },
 ];
 
@@ -93,6 +100,7 @@ mod tests {
           setup  check what a build needs and install what is missing
           demo   one request in a terminal, on a throw-away sample project
           test   everything that has to hold: format, layers, rules, lints, tests
+          bench  how fast it is, held against the targets
         ");
     }
 }

@@ -57,17 +57,6 @@ fn wrong_arguments_are_explained() {
     }
 }
 
-#[test]
-fn the_binary_is_the_one_that_cargo_names() {
-    let messages = r#"
-{"reason":"compiler-artifact","target":{"name":"rtc-app"},"executable":null}
-{"reason":"compiler-artifact","target":{"name":"rtc-headless"},"executable":"out/rtc-headless"}
-{"reason":"build-finished","success":true}
-"#;
-    assert_eq!(binary_in(messages), Some(PathBuf::from("out/rtc-headless")));
-    assert_eq!(binary_in(r#"{"reason":"build-finished","success":true}"#), None);
-}
-
 /// The bytes of the sample are its point: a checkout that converts them makes every demo and test lie.
 #[test]
 fn the_sample_has_its_exact_bytes_and_a_copy_keeps_them() {

@@ -1,0 +1,79 @@
+//! That the benchmarks run, on the smallest scale and an unoptimised build, and measure what has a target.
+
+use tempfile::TempDir;
+
+use super::figure::{Figure, Measured};
+use super::{BENCHMARKS, Folders, Targets, call, memory_folder, run, script};
+
+const TARGETS: &str = include_str!("../targets.toml");
+
+fn folders(disk: &TempDir) -> Folders {
+    Folders {
+        memory: memory_folder().unwrap_or_else(|_| disk.path().to_owned()),
+        disk: disk.path().to_owned(),
+    }
+}
+
+/// Each row is there, and was measured unless processes cannot be traced here.
+fn check(benchmark: &str, figures: &[Figure]) {
+    Targets::of(benchmark, TARGETS)
+        .unwrap()
+        .check_names(figures)
+        .unwrap();
+    for figure in figures {
+        match &figure.measured {
+            Measured::Samples(samples) => {
+                assert!(samples.iter().all(|sample| sample.is_finite()), "{figure:?}")
+            }
+            Measured::One(value) => assert!(value.is_finite(), "{figure:?}"),
+            Measured::Not(why) => assert!(why.contains("cannot be traced"), "{figure:?}"),
+        }
+    }
+}
+
+#[test]
+fn call_runs() {
+    let disk = TempDir::new().unwrap();
+    let effort = call::Effort {
+        turns: 1,
+        calls: 3,
+        starts: 1,
+    };
+    let figures = call::measure(rtc_tests::binary(), &folders(&disk), effort).unwrap();
+    check("call", &figures);
+    let samples = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap().count();
+    for name in ["read", "edit", "read_disk", "edit_disk"] {
+        assert_eq!(samples(name), Some(3), "{name}");
+    }
+    // One for each request of the turns on disk: 3 reads and an answer; a read, 3 edits and an answer.
+    assert_eq!(samples("append_disk"), Some(9));
+}
+
+#[test]
+fn script_runs() {
+    let disk = TempDir::new().unwrap();
+    let effort = script::Effort { turns: 1, rounds: 2 };
+    let figures = script::measure(rtc_tests::binary(), &folders(&disk), effort).unwrap();
+    check("script", &figures);
+    let samples = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap().count();
+    assert_eq!(
+        (samples("cold"), samples("warm"), samples("deadline")),
+        (Some(1), Some(2), Some(1))
+    );
+}
+
+#[test]
+fn each_benchmark_has_targets_and_wrong_arguments_run_nothing() {
+    for benchmark in BENCHMARKS {
+        assert_ne!(Targets::of(benchmark.name, TARGETS).unwrap(), Targets::default());
+    }
+    for (arguments, told) in [
+        ("", "which benchmark?"),
+        ("calls", "there is no benchmark `calls`"),
+        ("call --targets", "--targets needs a value"),
+        ("call", "--targets is missing: run this as `cargo xtask bench`"),
+    ] {
+        let error = run(arguments.split_whitespace().map(str::to_owned)).unwrap_err();
+        assert_eq!(error.to_string(), told);
+    }
+}
