@@ -241,13 +241,16 @@ fn announces_line(text: &str) -> bool {
 enum Line {
     /// The line, all of it.
     One,
-    /// The line and what to do next, which begins behind a mark at this byte.
+    /// The line and what to do next, which begins behind a mark at this byte; or a line that is too long to be read.
     EndsAt(usize),
     /// Nothing.
     Empty,
 }
 
 fn one_line(line: &str) -> Line {
+    if line.len() > MAX_READ {
+        return Line::EndsAt(line.len());
+    }
     let whole = line.trim_end_matches(['.', '!', '?', '。', '！', '？']);
     if whole.is_empty() {
         return Line::Empty;

@@ -81,11 +81,11 @@ fn a_request_of_ten_megabytes_is_read_whatever_it_is_made_of() {
             let message = format!("{first}{}{last}", unit.repeat(SIZE / unit.len()));
             plan(&[&message], &mut Context::default())
         };
-        read("", "");
-        read("add a line: ", "; x");
-        // What is announced as one line is one piece, however long.
-        let one_piece = ["add a line: ", "add a line:.", "加一行："].contains(&unit);
-        assert_eq!(read("read a.md. ", "\nlist src.").unread, !one_piece, "{unit:?}");
+        // What is announced as content is one piece, however long.
+        let one_piece = ["add a line: ", "add a line:."].contains(&unit);
+        for (first, last) in [("add a line to a.md: ", "; x"), ("read a.md. ", "\nlist src.")] {
+            assert_eq!(read(first, last).unread, !one_piece, "{first}{unit:?}");
+        }
     }
 }
 

@@ -135,8 +135,8 @@ pub(super) fn report(report: &Report) -> String {
         }
         Report::OnlyRead { read, of } => format!("I read only the first {read} of {of} files."),
         Report::Found { pattern, folder, paths, note } if paths.is_empty() => {
-            let there_is = if note.is_some() { "I found no" } else { "There is no" };
-            format!("{there_is} file{}.{}", called(pattern, folder.as_deref()), noted(note.as_deref()))
+            let seen = seen(note.as_deref());
+            format!("There is no file{}{seen}.{}", called(pattern, folder.as_deref()), noted(note.as_deref()))
         }
         Report::Found { pattern, folder, paths, note } => format!(
             "I found {}{}:{}{}",
@@ -167,11 +167,9 @@ pub(super) fn report(report: &Report) -> String {
                 noted(note.as_deref())
             )
         }
-        Report::Files { needle, place, files, note: None } if files.is_empty() => {
-            format!("No file {} contains {}.", at(place), needle_words(needle))
-        }
         Report::Files { needle, place, files, note } if files.is_empty() => {
-            absent(needle, place, note.as_deref())
+            let (seen, note) = (seen(note.as_deref()), noted(note.as_deref()));
+            format!("No file {} contains {}{seen}.{note}", at(place), needle_words(needle))
         }
         Report::Files { needle, place, files, note } => {
             let (lines, note) = (list(files, String::clone, more), noted(note.as_deref()));
@@ -223,16 +221,13 @@ pub(super) fn report(report: &Report) -> String {
             };
             text + &failures(failed) + &noted(note.as_deref())
         }
-        Report::Absent { needle, place, note: None } => {
-            format!("{} does not occur {}, so I changed nothing.", needle_words(needle), at(place))
-        }
         Report::Absent { needle, place, note } => {
-            let note = noted(note.as_deref());
-            format!("I did not find {} {}, so I changed nothing.{note}", needle_words(needle), at(place))
+            let (seen, note) = (seen(note.as_deref()), noted(note.as_deref()));
+            format!("{} does not occur {}{seen}, so I changed nothing.{note}", needle_words(needle), at(place))
         }
         Report::NoEmptyLine { place, note } => {
-            let note = noted(note.as_deref());
-            format!("I found no empty line {}, so I changed nothing.{note}", at(place))
+            let (seen, note) = (seen(note.as_deref()), noted(note.as_deref()));
+            format!("There is no empty line {}{seen}, so I changed nothing.{note}", at(place))
         }
         Report::NoSuchLine { path, lines } => {
             format!("{path} has only {}, so I changed nothing.", many(*lines, "line"))
@@ -281,9 +276,15 @@ pub(super) fn report(report: &Report) -> String {
 /// That a text does not occur; where something was left out, only that it was not found.
 fn absent(needle: &Needle, place: &Place, note: Option<&str>) -> String {
     let (needle, place) = (needle_words(needle), place_words(place, Language::English));
-    match note {
-        None => format!("{needle} does not occur {place}."),
-        note => format!("I did not find {needle} {place}.{}", noted(note)),
+    format!("{needle} does not occur {place}{}.{}", seen(note), noted(note))
+}
+
+/// What is said of a statement about all there is, where something was left out.
+fn seen(note: Option<&str>) -> &'static str {
+    if note.is_some() {
+        ", as far as I could see"
+    } else {
+        ""
     }
 }
 
