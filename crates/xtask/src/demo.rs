@@ -2,7 +2,6 @@
 
 mod scratch;
 
-use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
@@ -40,7 +39,9 @@ enum Demo {
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let root = shell::repository_root()?;
-    match parse(arguments)? {
+    let demo = parse(arguments)?;
+    shell::outlive_interrupts()?;
+    match demo {
         Demo::Sample { request, keep } => {
             setup::run(&root)?;
             on_sample(&root, request, keep)
@@ -124,11 +125,14 @@ fn on_sample(root: &Path, request: Option<String>, keep: bool) -> Result<ExitCod
     turn.args(["--mode", "bypass", "--model", "offline", "--", wanted]);
     let status = shell::status(&mut turn)?;
     if !status.success() {
-        bail!("the turn failed ({status})");
+        if keep {
+            println!("Kept: {}", scratch.path().display());
+        }
+        eprintln!("xtask demo: the turn did not end well ({status})");
+        return Ok(exit_code(status));
     }
-    let color = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    match difference(scratch.path(), "before", "after", color)? {
-        Some(text) => println!("\nWhat changed:\n\n{text}"),
+    match changed_files(scratch.path(), "before", "after")? {
+        Some(files) => println!("\nWhat changed (how, stands with the calls above):\n\n{files}"),
         // A request of the user's own may well only look.
         None if request.is_some() => println!("\nNothing changed.\n"),
         None => bail!("the turn succeeded, but nothing changed"),
@@ -184,45 +188,22 @@ fn binary_in(messages: &str) -> Option<PathBuf> {
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
 }
 
-/// What `git` tells of two folders beneath `folder`, for a terminal if `color`; nothing if they are equal.
-fn difference(folder: &Path, before: &str, after: &str, color: bool) -> Result<Option<String>> {
+/// How many lines of which files differ in two folders beneath `folder`, as `git` tells it; nothing if they are equal.
+fn changed_files(folder: &Path, before: &str, after: &str) -> Result<Option<String>> {
     let mut command = Command::new("git");
     command.current_dir(folder);
-    // A carriage return at the end of a line is no mistake here.
-    command.args([
-        "--no-pager",
-        "-c",
-        "core.whitespace=cr-at-eol",
-        "-c",
-        "core.autocrlf=false",
-    ]);
-    command.args([
-        "diff",
-        "--no-index",
-        "--no-ext-diff",
-        "--no-prefix",
-        "--no-renames",
-    ]);
-    command.arg(if color { "--color=always" } else { "--color=never" });
+    command.args(["--no-pager", "-c", "core.autocrlf=false", "diff", "--stat=100"]);
+    command.args(["--no-index", "--no-ext-diff", "--no-renames", "--color=never"]);
     command.args([before, after]);
     let output = command.output().context("cannot run git")?;
     match output.status.code() {
         Some(0) => Ok(None),
-        Some(1) => Ok(Some(readable(&output.stdout))),
+        Some(1) => Ok(Some(String::from_utf8_lossy(&output.stdout).into_owned())),
         _ => bail!(
             "git diff failed: {}",
             String::from_utf8_lossy(&output.stderr).trim()
         ),
     }
-}
-
-/// Text for a terminal of lines in several encodings: what is not UTF-8 is shown as Latin-1.
-fn readable(bytes: &[u8]) -> String {
-    let line = |line: &[u8]| match std::str::from_utf8(line) {
-        Ok(text) => text.to_owned(),
-        Err(_) => line.iter().copied().map(char::from).collect(),
-    };
-    bytes.split_inclusive(|&byte| byte == b'\n').map(line).collect()
 }
 
 #[cfg(test)]
