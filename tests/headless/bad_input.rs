@@ -69,6 +69,21 @@ fn a_broken_configuration_is_told_with_file_line_and_field() {
     insta::assert_snapshot!(told(&[
         ("unknown field", |place| configured(place, "model = \"offline\"\nmodell = \"x\"\n", &[])),
         ("wrong value", |place| configured(place, "mode = \"yolo\"\n", &[])),
+        ("wrong address", |place| {
+            configured(place, "[models.a]\napi = \"openai-chat\"\nbase_url = \"foo\"\n", &["--model", "offline"])
+        }),
+        ("wrong model, listed", |place| {
+            configured(place, "model = \"nope\"\n", &[]);
+            let mut command = place.command(&["models"]);
+            command.arg("--config").arg(place.path().join("config.toml"));
+            command
+        }),
+        ("wrong model, with sessions", |place| {
+            configured(place, "model = \"nope\"\n", &[]);
+            let mut command = place.command(&["sessions", "list"]);
+            command.arg("--config").arg(place.path().join("config.toml"));
+            command
+        }),
         ("missing field", |place| configured(place, "[models.small]\nbase_url = \"http://localhost\"\n", &[])),
         ("no TOML", |place| configured(place, "model = \n", &[])),
         ("no such file", |place| {
@@ -83,6 +98,15 @@ fn a_broken_configuration_is_told_with_file_line_and_field() {
     wrong value: exit 2
     rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `mode`: unknown variant `yolo`, expected one of `manual`, `edit`, `plan`, `auto`, `bypass`
 
+    wrong address: exit 2
+    rtc-headless: the configuration PLACE/config.toml is wrong, line 3, field `base_url`: this is no address: it has to begin with http:// or https:// and to name a host
+
+    wrong model, listed: exit 2
+    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `nope`; there are: offline
+
+    wrong model, with sessions: exit 2
+    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `nope`; there are: offline
+
     missing field: exit 2
     rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `[models.small]`: missing field `api`
 
@@ -96,7 +120,7 @@ fn a_broken_configuration_is_told_with_file_line_and_field() {
 
 #[test]
 fn an_unknown_model_lists_what_there_is() {
-    const SMALL: &str = "[models.small]\napi = \"spoken-nowhere\"\n";
+    const SMALL: &str = "[models.small]\napi = \"openai-chat\"\n";
     insta::assert_snapshot!(told(&[
         ("nothing configured", |place| request(place, "read notes.txt", &["--model", "large"])),
         ("something configured", |place| configured(place, SMALL, &["--model", "large"])),
@@ -106,7 +130,6 @@ fn an_unknown_model_lists_what_there_is() {
             command.env("RTC_MODEL", "large");
             command
         }),
-        ("a dialect that is not spoken", |place| configured(place, SMALL, &["--model", "small"])),
     ]), @"
     nothing configured: exit 2
     rtc-headless: there is no model `large`; there are: offline
@@ -115,13 +138,10 @@ fn an_unknown_model_lists_what_there_is() {
     rtc-headless: there is no model `large`; there are: offline, small
 
     in the configuration: exit 2
-    rtc-headless: there is no model `large`; there are: offline
+    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `large`; there are: offline
 
     from the environment: exit 2
     rtc-headless: there is no model `large`; there are: offline
-
-    a dialect that is not spoken: exit 2
-    rtc-headless: the model `small` speaks `spoken-nowhere`, which this version does not; use `offline`
     ");
 }
 
@@ -140,14 +160,13 @@ fn a_wrong_session_or_prompt_is_told() {
             request(place, "read notes.txt", &["--continue", "--session", ID])
         }),
         ("a mode that does not exist", |place| request(place, "read notes.txt", &["--mode", "yolo"])),
+        ("a log level that does not exist", |place| request(place, "read notes.txt", &["--log-level", "foo"])),
     ]), @"
     unknown session: exit 2
     rtc-headless: there is no session 01890000-0000-7000-8000-000000000000; `rtc-headless sessions list` shows those there are
 
     malformed session: exit 2
-    error: invalid value 'the-last-one' for '--session <ID>': `the-last-one` is not a valid SessionId: it is not a UUID
-
-    For more information, try '--help'.
+    rtc-headless: there is no session the-last-one; `rtc-headless sessions list` shows those there are
 
     unknown session is shown: exit 2
     rtc-headless: there is no session 01890000-0000-7000-8000-000000000000; `rtc-headless sessions list` shows those there are
@@ -176,6 +195,12 @@ fn a_wrong_session_or_prompt_is_told() {
 
     a mode that does not exist: exit 2
     error: invalid value 'yolo' for '--mode <MODE>': there is no mode `yolo`; the modes are manual, edit, plan, auto, bypass
+
+    For more information, try '--help'.
+
+    a log level that does not exist: exit 2
+    error: invalid value 'foo' for '--log-level <LEVEL>'
+      [possible values: error, warn, info, debug, trace]
 
     For more information, try '--help'.
     ");
@@ -253,4 +278,17 @@ fn answers_and_a_prompt_do_not_both_come_from_stdin() {
         ask(&place, "create new.txt with 'x'", &["--mode", "manual"], "y\n").code,
         Some(0)
     );
+}
+
+/// Quoted text is one piece; here all of it is words, which are more than are read.
+#[test]
+fn ten_megabytes_of_anything_are_answered() {
+    for unit in ["x", "read notes.txt and ", "don't: ", "把它\n"] {
+        let place = project(&[("notes.txt", "one\n")]);
+        let prompt = unit.repeat(10_000_000 / unit.len());
+        let ended = run(request(&place, "-", &[]), prompt.as_bytes());
+        assert_eq!(ended.code, Some(0), "{unit}: {}", ended.stderr);
+        let told = ended.stdout.contains("longer than I can read") || ended.stdout.contains("请求太长");
+        assert!(told, "{unit}: {}", ended.stdout);
+    }
 }

@@ -10,6 +10,9 @@ use rtc_tests::{Workplace, assert_whole};
 use crate::dialogue::{Dialogue, Ended, run};
 use crate::place::{alone, content, last_id, names, project, put, shown};
 
+/// The file that takes all the room.
+const FILLER: &str = "lost+found/filler";
+
 /// A small file system of its own, unmounted with the test.
 struct Disk {
     folder: PathBuf,
@@ -38,7 +41,9 @@ impl Disk {
 
     /// Takes all the room there is.
     fn fill(&self) {
-        let filler = self.folder.join("filler");
+        // Where the system keeps what is its own, which is no file of anybody.
+        std::fs::create_dir_all(self.folder.join("lost+found")).expect("a folder is made");
+        let filler = self.folder.join(FILLER);
         let mut file = OpenOptions::new()
             .create(true)
             .append(true)
@@ -56,7 +61,7 @@ impl Disk {
     }
 
     fn free(&self) {
-        std::fs::remove_file(self.folder.join("filler")).expect("the filler is removed");
+        std::fs::remove_file(self.folder.join(FILLER)).expect("the filler is removed");
     }
 }
 

@@ -10,9 +10,11 @@
 mod asking;
 mod bad_input;
 mod data_folder;
+mod demo;
 mod dialogue;
 mod files;
 mod full_disk;
+mod names;
 mod output;
 mod permissions;
 mod place;

@@ -220,6 +220,33 @@ fn a_reader_that_goes_away_does_not_stop_the_turn() {
 }
 
 #[test]
+fn an_answer_that_is_lost_is_no_success() {
+    let place = place();
+    for args in [
+        &["run", "read more.txt"][..],
+        &["sessions", "list"],
+        &["models"],
+        &["--help"],
+    ] {
+        let mut command = std::process::Command::new("sh");
+        let whole = place.command(args);
+        command
+            .args(["-c", "exec \"$0\" \"$@\" >/dev/full"])
+            .arg(whole.get_program())
+            .args(whole.get_args());
+        let ended = run(command, b"");
+        assert_eq!(ended.code, Some(1), "{args:?}: {}", ended.stderr);
+        let told = "rtc-headless: the result cannot be written: No space left on device";
+        assert_eq!(
+            ended.stderr.matches(told).count(),
+            1,
+            "{args:?}: {}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
 fn piped_into_head_it_ends() {
     let place = place();
     let whole = request(&place, REQUEST, &["--output", "stream-json"]);

@@ -56,7 +56,6 @@ fn an_answer_is_a_number_or_the_users_own_words() {
         ("b/config.json", ["old\n", "new\n", "old\n"]),
         ("I mean /a/config.toml, please", ["new\n", "old\n", "old\n"]),
         ("neither of them", ["old\n", "old\n", "old\n"]),
-        ("7", ["old\n", "old\n", "old\n"]),
     ] {
         let place = ambiguous();
         let ended = ask(&place, REQUEST, &[], &format!("{answer}\n"));
@@ -76,6 +75,20 @@ fn an_answer_is_a_number_or_the_users_own_words() {
         );
         assert_whole(&session);
     }
+}
+
+#[test]
+fn a_number_that_is_no_option_is_asked_for_again() {
+    let place = ambiguous();
+    let ended = ask(&place, REQUEST, &[], "7\n1,2\n2\n");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(contents(&place), ["old\n", "new\n", "old\n"]);
+    assert!(
+        ended.stderr.contains("There is no option 7, only 1 to 3"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("Choose one of them."), "{}", ended.stderr);
 }
 
 #[test]

@@ -22,6 +22,43 @@ fn without_sessions_it_says_so() {
 }
 
 #[test]
+fn the_beginning_of_an_id_is_enough() {
+    let place = project(&[("notes.txt", "old\n")]);
+    assert_eq!(alone(&place, "read notes.txt", &[]).code, Some(0));
+    let id = last_id(&place);
+    let ended = run(place.command(&["sessions", "show", &id[..13]]), b"");
+    assert!(ended.stdout.starts_with(&id), "{}{}", ended.stdout, ended.stderr);
+    let ended = alone(&place, "list the files", &["--session", &id[..13]]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(place.sessions().len(), 1);
+    let ended = alone(&place, "list the files", &["--session", "ffff"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("there is no session ffff"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_title_steers_nothing_also_through_a_pipe() {
+    let place = project(&[("notes.txt", "old\n")]);
+    let ended = run(
+        crate::place::request(&place, "-", &[]),
+        b"read notes.txt \x1b[2J\0 now",
+    );
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let id = last_id(&place);
+    let first = run(place.command(&["sessions", "show", &id]), b"").stdout;
+    for told in [listed(&place), first.lines().next().expect("a line").to_owned()] {
+        assert!(
+            told.contains("read notes.txt \u{fffd}[2J\u{fffd} now"),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
 fn the_session_that_changed_last_stands_first() {
     let place = project(&[("notes.txt", "old\n")]);
     let titles = |place: &Workplace| -> Vec<String> {
@@ -105,7 +142,7 @@ fn a_session_is_shown_with_what_was_said_and_done() {
         [Tool Rejected] edit was rejected: the call was refused: not now
     I changed nothing: “old” is as it was.
     Not changed:
-    - /notes.txt: it was not allowed (was rejected: the call was refused: not now)
+    - /notes.txt: it was not allowed (not now)
 
     > read notes.txt
     > please

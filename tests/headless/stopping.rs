@@ -242,6 +242,60 @@ fn a_message_sent_while_a_call_waits_is_answered_after_it() {
     assert_whole(&shown(&place, &last_id(&place)));
 }
 
+/// What became of a call while the turn was being stopped is on the screen, and not in the session alone.
+#[test]
+fn every_call_of_a_stopped_turn_is_shown() {
+    use std::os::unix::fs::MetadataExt as _;
+
+    for _ in 0..8 {
+        let place = project(&[("notes.txt", &"old\n".repeat(50_000))]);
+        let file = place.root().join("notes.txt");
+        let identity = || std::fs::metadata(&file).map(|found| found.ino()).ok();
+        let before = identity();
+        let dialogue = Dialogue::start(request(&place, REQUEST, &[]));
+        // The edit is in place, and its result perhaps not yet committed.
+        while identity() == before {
+            std::thread::yield_now();
+        }
+        dialogue.signal(Signal::SIGINT);
+        let ended = dialogue.wait();
+        assert!(
+            matches!(ended.code, Some(0 | 5)),
+            "{:?}: {}",
+            ended.code,
+            ended.stderr
+        );
+        let session = shown(&place, &last_id(&place));
+        assert_whole(&session);
+        let results = results(&session);
+        assert_eq!(
+            ended.stderr.matches('●').count(),
+            results.len(),
+            "{}",
+            ended.stderr
+        );
+        for result in results {
+            let (_, text) = result.split_once(": ").expect("a result");
+            let first = text.lines().next().unwrap_or_default();
+            assert!(ended.stderr.contains(first), "{first} is not in {}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+fn after_a_stop_continue_says_how_to_go_on() {
+    let place = place();
+    let dialogue = waiting(&place);
+    dialogue.signal(Signal::SIGINT);
+    assert_eq!(dialogue.wait().code, Some(5));
+    let ended = go_on(&place, &[]).finish();
+    insta::assert_snapshot!(ended.stderr, @r#"The last turn was stopped, and does not go on by itself. Say what is to be done: rtc-headless run "continue" --continue"#);
+    assert_eq!(ended.code, Some(5), "it is still how the last turn ended");
+    let ended = alone(&place, "continue", &["--continue", "--mode", "edit"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(content(&place, "notes.txt"), "new\n");
+}
+
 #[test]
 fn with_nothing_to_continue_it_says_so_and_tells_the_last_result() {
     let place = place();

@@ -53,6 +53,26 @@ fn on_a_terminal_the_user_is_asked_by_default() {
 }
 
 #[test]
+fn on_a_terminal_the_default_mode_asks_for_what_it_does_not_allow() {
+    let place = project(&[("notes.txt", "old\n")]);
+    let request =
+        "replace old by new in notes.txt, then run this script: `await rtcAgent.fs.write('/made.txt', 'x')`";
+    let Some(mut dialogue) = on_a_terminal(&place, request, &[]) else {
+        return;
+    };
+    dialogue.hear("Run it?");
+    assert_eq!(
+        content(&place, "notes.txt"),
+        "new\n",
+        "an edit in the folder needs no Yes"
+    );
+    assert!(!place.root().join("made.txt").exists(), "a script needs one");
+    dialogue.say("y");
+    assert_eq!(dialogue.wait().code, Some(0));
+    assert_eq!(content(&place, "made.txt"), "x");
+}
+
+#[test]
 fn ctrl_c_on_a_terminal_stops_the_turn() {
     let place = project(&[("notes.txt", "old\n")]);
     let request = "replace old by new in notes.txt";

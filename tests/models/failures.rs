@@ -334,7 +334,8 @@ fn nobody_at_the_address() {
     desk.configure(&format!("http://{port}/v1"));
     insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 4: The model gave no answer: the model cannot be reached (Connection refused (os error 111)); check the network and the base URL, then try again");
     desk.configure("nowhere");
-    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 1: The model gave no answer: the model did not accept the request (the base URL is not an address that begins with http:// or https://); check that the configured model and API match");
+    let place = desk.place.path().display().to_string();
+    insta::assert_snapshot!(told(&desk.run("hello", &[])).replace(&place, "PLACE"), @"exit 2: rtc-headless: the configuration PLACE/config.toml is wrong, line 4, field `base_url`: this is no address: it has to begin with http:// or https:// and to name a host");
 }
 
 #[test]

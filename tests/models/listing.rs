@@ -15,8 +15,6 @@ context = 32000
 api = "anthropic-messages"
 key_env = "BIG_KEY"
 model = "claude-x"
-[models.odd]
-api = "spoken-nowhere"
 "#;
 
 fn list(args: &[&str], environment: &[(&str, &str)]) -> (Option<i32>, String, String) {
@@ -40,7 +38,6 @@ fn all_models_are_listed_for_a_person() {
     insta::assert_snapshot!(told, @"
       offline       needs no key and no network; understands plain requests and is no language model
       big           claude-x, anthropic-messages at https://api.anthropic.com (no key: BIG_KEY is not set)
-      odd           spoken-nowhere, which this version does not speak
     * small         qwen, openai-chat at http://127.0.0.1:9/v1
       openai/MODEL  openai-chat at https://api.openai.com/v1
     ");
@@ -63,7 +60,6 @@ fn all_models_are_listed_for_a_program() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {"name":"offline","api":"offline","model":null,"base_url":null,"spoken":true,"key":"not_needed","context":null,"default":false}
     {"name":"big","api":"anthropic-messages","model":"claude-x","base_url":"https://api.anthropic.com","spoken":true,"key":"set","context":null,"default":false}
-    {"name":"odd","api":"spoken-nowhere","model":null,"base_url":null,"spoken":false,"key":"not_needed","context":null,"default":false}
     {"name":"small","api":"openai-chat","model":"qwen","base_url":"http://127.0.0.1:9/v1","spoken":true,"key":"not_needed","context":32000,"default":false}
     {"name":"openai/gpt-x","api":"openai-chat","model":"gpt-x","base_url":"https://api.openai.com/v1","spoken":true,"key":{"missing":"OPENAI_API_KEY"},"context":null,"default":true}
     "#);
@@ -73,5 +69,5 @@ fn all_models_are_listed_for_a_program() {
 fn an_unknown_model_lists_what_there_is() {
     let (code, told, error) = list(&["--model", "large"], &[("ANTHROPIC_API_KEY", "x")]);
     assert_eq!((code, told.as_str()), (Some(2), ""));
-    insta::assert_snapshot!(error, @"rtc-headless: there is no model `large`; there are: offline, big, odd, small, anthropic/MODEL");
+    insta::assert_snapshot!(error, @"rtc-headless: there is no model `large`; there are: offline, big, small, anthropic/MODEL");
 }

@@ -22,7 +22,15 @@ pub use tracer::{CannotTrace, Ended, Moment, SystemCall, finish, watch};
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
-        let status = Command::new(env!("CARGO"))
+        let mut build = Command::new(env!("CARGO"));
+        // Build scripts of dependencies look at what cargo says of the package under test, and would run again for it.
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+                build.env_remove(name);
+            }
+        }
+        let status = build
             .args([
                 "build",
                 "--quiet",

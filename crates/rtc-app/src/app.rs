@@ -42,6 +42,21 @@ pub struct App {
 }
 
 impl App {
+    /// Whether there is a data folder with anything in it. It is not made, and a wrong one is an error as with
+    /// [`App::open`].
+    pub async fn has_data(options: &Options) -> Result<bool, Error> {
+        Config::load(options.config.as_deref())?;
+        let folder = data::folder(options.data.clone())?;
+        let looking = {
+            let folder = folder.clone();
+            tokio::task::spawn_blocking(move || data::is_used(&folder))
+        };
+        looking.await.map_err(|error| Error::Data {
+            path: folder,
+            reason: error.to_string(),
+        })?
+    }
+
     /// Opens the data folder, which is then this process's alone. A wrong configuration is told before anything is touched.
     pub async fn open(options: Options) -> Result<Self, Error> {
         let config = Config::load(options.config.as_deref())?;
@@ -54,8 +69,9 @@ impl App {
         let opening = {
             let folder = folder.clone();
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
+                data::is_used(&folder)?;
                 data::make(&folder)?;
-                let store = SledStore::open(&folder.join("store"), &SledOptions::default());
+                let store = SledStore::open(&folder.join(data::STORE), &SledOptions::default());
                 let store = store.map_err(|error| match error {
                     // The user knows the folder that was named, not the one within.
                     rtc_store::Error::Busy { .. } => Error::InUse(folder.clone()),

@@ -13,7 +13,7 @@ use rtc_model::Endpoint;
 use rtc_types::Mode;
 use serde::Deserialize;
 
-use crate::Error;
+use crate::{Error, Models, models};
 
 /// What a configuration file may say. An unknown field is an error: a misspelled one would be ignored in silence.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -75,6 +75,46 @@ pub struct Prices {
 }
 
 impl ModelConfig {
+    /// The first field with a value that cannot be right, and why.
+    fn fault(&self) -> Option<(&'static str, String)> {
+        let apis = models::apis();
+        if !apis.contains(&self.api.as_str()) {
+            let known = apis.join(", ");
+            return Some((
+                "api",
+                format!("there is no api `{}`; there are: {known}", self.api),
+            ));
+        }
+        // An address may have a password in it, so it is not repeated.
+        if self.base_url.as_deref().is_some_and(|url| !is_address(url)) {
+            let reason = "this is no address: it has to begin with http:// or https:// and to name a host";
+            return Some(("base_url", reason.to_owned()));
+        }
+        let no_variable = |name: &str| name.is_empty() || name.contains(['=', '\0', ' ']);
+        if self.key_env.as_deref().is_some_and(no_variable) {
+            let reason = "this is no name of an environment variable; the key itself does not belong here";
+            return Some(("key_env", reason.to_owned()));
+        }
+        if self.model.as_deref().is_some_and(str::is_empty) {
+            return Some(("model", "the name is empty".to_owned()));
+        }
+        let numbers = [
+            ("context", self.context),
+            ("max_output", self.max_output.map(u64::from)),
+            ("connect_timeout_ms", self.connect_timeout_ms),
+            ("first_byte_timeout_ms", self.first_byte_timeout_ms),
+            ("idle_timeout_ms", self.idle_timeout_ms),
+        ];
+        if let Some((field, _)) = numbers.iter().find(|(_, number)| *number == Some(0)) {
+            return Some((field, "it has to be more than 0".to_owned()));
+        }
+        let wrong = |price: f64| !price.is_finite() || price < 0.0;
+        let prices = self.prices.as_ref();
+        prices
+            .is_some_and(|prices| wrong(prices.input) || wrong(prices.output))
+            .then(|| ("prices", "a price is 0 or more".to_owned()))
+    }
+
     /// Sets what is configured of an endpoint beside its place and key.
     pub(crate) fn apply(&self, endpoint: &mut Endpoint) {
         endpoint.ca_file = self.ca_file.clone();
@@ -112,14 +152,72 @@ impl Config {
             path: path.to_owned(),
             reason: error.to_string(),
         })?;
-        toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let config: Self = toml::from_str(&text).map_err(|error: toml::de::Error| {
             let at = error
                 .span()
                 .map(|span| place(&text, span.start))
                 .unwrap_or_default();
             wrong(at, error.message().to_owned())
+        })?;
+        match config.fault() {
+            None => Ok(config),
+            Some(fault) => {
+                let field = fault.field.last().copied().unwrap_or_default();
+                let line = line_of(&text, &fault.field)
+                    .map(|line| format!(", line {line}"))
+                    .unwrap_or_default();
+                Err(wrong(format!("{line}, field `{field}`"), fault.reason))
+            }
+        }
+    }
+
+    /// The first value with which nothing can be done: told when the file is read, not when a turn needs it.
+    fn fault(&self) -> Option<Fault<'_>> {
+        let in_models = self.models.iter().find_map(|(name, model)| {
+            let (field, reason) = model.fault()?;
+            Some(Fault {
+                field: vec!["models", name, field],
+                reason,
+            })
+        });
+        in_models.or_else(|| {
+            let error = Models::of(self).choose(Some(self.model.as_deref()?)).err()?;
+            Some(Fault {
+                field: vec!["model"],
+                reason: error.to_string(),
+            })
         })
     }
+}
+
+/// A wrong value of a configuration.
+struct Fault<'c> {
+    /// The names of the tables on the way to it, and its own.
+    field: Vec<&'c str>,
+    reason: String,
+}
+
+/// Whether something is an address of a model: a scheme that is spoken, and a host.
+fn is_address(url: &str) -> bool {
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+    let host = host.and_then(|host| host.rsplit('@').next());
+    host.is_some_and(|host| !host.is_empty() && !host.starts_with(':'))
+        && !url.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+/// The line of a field in a TOML text.
+fn line_of(text: &str, field: &[&str]) -> Option<usize> {
+    let table = toml::de::DeTable::parse(text).ok()?;
+    let (last, tables) = field.split_last()?;
+    let mut here = table.get_ref();
+    for name in tables {
+        here = here.get(*name)?.get_ref().as_table()?;
+    }
+    let at = here.get(*last)?.span().start;
+    Some(text[..floor(text, at)].matches('\n').count() + 1)
 }
 
 /// `, line N, field F` of a byte in a TOML text.
@@ -156,6 +254,7 @@ mod tests {
         std::fs::write(&file, text).unwrap();
         let told = Config::load(Some(&file)).unwrap_err().to_string();
         told.replace(&folder.path().display().to_string(), "DIR")
+            .replace(&models::apis().join(", "), "APIS")
     }
 
     #[test]
@@ -167,6 +266,15 @@ mod tests {
             "[models.small]\nbase_url = \"x\"\n",
             "model = \n",
             "model = \"offline\"\n= 5\n",
+            "[models.small]\napi = \"chat\"\n",
+            "[models.small]\napi = \"openai-chat\"\n\nbase_url = \"foo\"\n",
+            "[models.small]\napi = \"openai-chat\"\nbase_url = \"http://:80/v1\"\n",
+            "[models]\nsmall = { api = \"openai-chat\", key_env = \"sk=1\" }\n",
+            "[models.\"a.b\"]\napi = \"openai-chat\"\nmodel = \"\"\n",
+            "models.small.api = \"openai-chat\"\nmodels.small.context = 0\n",
+            "[models.small]\napi = \"openai-chat\"\nidle_timeout_ms = 0\n",
+            "[models.small]\napi = \"openai-chat\"\nprices = { input = -1.0, output = 0.0 }\n",
+            "mode = \"edit\"\nmodel = \"nope\"\n[models.small]\napi = \"openai-chat\"\n",
         ]
         .into_iter()
         .map(error)
@@ -178,6 +286,15 @@ mod tests {
         the configuration DIR/config.toml is wrong, line 1, field `[models.small]`: missing field `api`
         the configuration DIR/config.toml is wrong, line 1, field `model`: string values must be quoted, expected literal string
         the configuration DIR/config.toml is wrong, line 2: unquoted keys cannot be empty, expected letters, numbers, `-`, `_`
+        the configuration DIR/config.toml is wrong, line 2, field `api`: there is no api `chat`; there are: APIS
+        the configuration DIR/config.toml is wrong, line 4, field `base_url`: this is no address: it has to begin with http:// or https:// and to name a host
+        the configuration DIR/config.toml is wrong, line 3, field `base_url`: this is no address: it has to begin with http:// or https:// and to name a host
+        the configuration DIR/config.toml is wrong, line 2, field `key_env`: this is no name of an environment variable; the key itself does not belong here
+        the configuration DIR/config.toml is wrong, line 3, field `model`: the name is empty
+        the configuration DIR/config.toml is wrong, line 2, field `context`: it has to be more than 0
+        the configuration DIR/config.toml is wrong, line 3, field `idle_timeout_ms`: it has to be more than 0
+        the configuration DIR/config.toml is wrong, line 3, field `prices`: a price is 0 or more
+        the configuration DIR/config.toml is wrong, line 2, field `model`: there is no model `nope`; there are: offline, small
         ");
     }
 

@@ -11,6 +11,12 @@ use uuid::Uuid;
 
 use crate::Error;
 
+/// The store's folder within the data folder.
+pub(crate) const STORE: &str = "store";
+
+/// The file within the data folder that says who this installation is.
+const IDENTITY: &str = "identity.json";
+
 /// The one user and device of an installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
@@ -28,18 +34,42 @@ pub(crate) fn folder(named: Option<PathBuf>) -> Result<PathBuf, Error> {
         .ok_or(Error::NoDataFolder)
 }
 
+/// What the system itself puts into an empty file system.
+const OF_THE_SYSTEM: &str = "lost+found";
+
+/// Whether a folder holds data of this program; not if it does not exist or is empty. A folder with anything else is
+/// an error: it was named by mistake, and nothing is put into it.
+pub(crate) fn is_used(path: &Path) -> Result<bool, Error> {
+    let failed = |reason: String| Error::Data {
+        path: path.to_owned(),
+        reason,
+    };
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(failed(error.to_string())),
+        Ok(found) if !found.is_dir() => return Err(failed("it is a file".into())),
+        Ok(_) => {}
+    }
+    // The first of these is made first, so that there is one however early a process ended.
+    if [STORE, IDENTITY].iter().any(|name| path.join(name).exists()) {
+        return Ok(true);
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| failed(error.to_string()))?;
+    for entry in entries {
+        let entry = entry.map_err(|error| failed(error.to_string()))?;
+        if entry.file_name() != OF_THE_SYSTEM {
+            return Err(Error::NotData(path.to_owned()));
+        }
+    }
+    Ok(false)
+}
+
 /// Makes the folder, for its owner only.
 pub(crate) fn make(path: &Path) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::Data {
         path: path.to_owned(),
         reason: error.to_string(),
     };
-    if std::fs::metadata(path).is_ok_and(|found| !found.is_dir()) {
-        return Err(Error::Data {
-            path: path.to_owned(),
-            reason: "it is a file".into(),
-        });
-    }
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -49,7 +79,7 @@ pub(crate) fn make(path: &Path) -> Result<(), Error> {
 
 /// Reads who this installation is, or makes it up once. Called while the store's lock is held.
 pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
-    let path = folder.join("identity.json");
+    let path = folder.join(IDENTITY);
     let failed = |error: std::io::Error| Error::Data {
         path: path.clone(),
         reason: error.to_string(),
@@ -90,6 +120,42 @@ fn write(folder: &Path, path: &Path, identity: &Identity) -> std::io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_new_an_empty_or_an_own_folder_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for made in ["empty", "disk/lost+found", "ours/store", "named", "theirs/sub"] {
+            std::fs::create_dir_all(at(made)).unwrap();
+        }
+        for (file, content) in [
+            ("named/identity.json", "{}"),
+            ("file", ""),
+            ("theirs/notes.txt", ""),
+        ] {
+            std::fs::write(at(file), content).unwrap();
+        }
+        let told = |name: &str| match is_used(&at(name)) {
+            Ok(used) => used.to_string(),
+            Err(error) => error
+                .to_string()
+                .replace(&folder.path().display().to_string(), "DIR"),
+        };
+        let names = ["new", "empty", "disk", "ours", "named", "theirs", "file"];
+        let told: Vec<String> = names
+            .iter()
+            .map(|name| format!("{name}: {}", told(name)))
+            .collect();
+        insta::assert_snapshot!(told.join("\n"), @"
+        new: false
+        empty: false
+        disk: false
+        ours: true
+        named: true
+        theirs: the folder DIR/theirs is not empty and holds no data of this program; name an empty or new folder with --data
+        file: the data folder DIR/file cannot be used: it is a file; name another one with --data
+        ");
+    }
 
     #[test]
     fn an_installation_stays_who_it_is() {

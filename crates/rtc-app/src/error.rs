@@ -54,6 +54,12 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The folder was not made by this program.
+    #[error(
+        "the folder {} is not empty and holds no data of this program; name an empty or new folder with --data",
+        .0.display()
+    )]
+    NotData(PathBuf),
     /// The file that says who this installation is cannot be read.
     #[error(
         "{} is damaged ({reason}), and without it the sessions of this data folder are not found; restore the file, or \

@@ -331,6 +331,17 @@ fn without_user(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
+/// What a configured model may name as its `api`.
+pub(crate) fn apis() -> Vec<&'static str> {
+    let mut apis = vec![OFFLINE];
+    for provider in providers() {
+        if !apis.contains(&provider.api) {
+            apis.push(provider.api);
+        }
+    }
+    apis
+}
+
 /// The model of a name: see [`Models::choose`].
 pub(crate) fn choose(config: &Config, name: Option<&str>) -> Result<ModelId, Error> {
     Models::of(config).choose(name)

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::walk::path_pattern::PathPattern;
-use crate::walk::{FilePermit, Walk, WalkEntry, WalkKind, count, is_there, lock};
+use crate::walk::{FilePermit, Unreadable, Walk, WalkEntry, WalkKind, count, is_there, lock};
 use crate::{Error, Kind, Project, VPath};
 
 /// How many paths `find` shows by default.
@@ -60,7 +60,7 @@ pub struct FindResult {
     /// Paths that matched and may not be seen without being asked for by name.
     pub refused: u64,
     /// Folders that could not be read, and names that are not valid Unicode.
-    pub unreadable: u64,
+    pub unreadable: Unreadable,
     /// Whether the pattern speaks of hidden names, which are left out.
     pub names_hidden: bool,
 }
@@ -73,15 +73,19 @@ impl FindResult {
             text.push_str("No files found\n");
         }
         for found in &self.found {
-            text.push_str(found.path.as_str());
-            text.push_str(if found.folder { "/\n" } else { "\n" });
+            let end = if found.folder { "/" } else { "" };
+            let _ = writeln!(text, "{}{end}", found.path);
         }
         let shown = self.found.len() as u64;
         let mut note = |note: String| {
             let _ = writeln!(text, "[{note}]");
         };
         if shown < self.total {
-            let least = if self.unreadable > 0 { "at least " } else { "" };
+            let least = if self.unreadable.count > 0 {
+                "at least "
+            } else {
+                ""
+            };
             note(format!(
                 "{shown} of {least}{} shown; narrow the pattern or the path",
                 self.total
@@ -93,8 +97,8 @@ impl FindResult {
                 count(self.refused, "path")
             ));
         }
-        if self.unreadable > 0 {
-            note(format!("{} could not be read", count(self.unreadable, "path")));
+        if let Some(unreadable) = self.unreadable.note() {
+            note(unreadable);
         }
         if self.found.is_empty() && self.names_hidden {
             note(
@@ -102,7 +106,7 @@ impl FindResult {
                     .to_owned(),
             );
         }
-        text.truncate(text.trim_end().len());
+        text.pop();
         text
     }
 }

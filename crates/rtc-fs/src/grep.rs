@@ -18,7 +18,7 @@ pub use self::clip::{Clip, MAX_GREP_LINE_CHARS};
 use self::collect::Collector;
 use self::sink::{FileHits, FileSink};
 use crate::walk::path_pattern::PathPattern;
-use crate::walk::{FilePermit, Walk, WalkEntry, WalkKind, lock, open_file};
+use crate::walk::{FilePermit, Unreadable, Walk, WalkEntry, WalkKind, lock, open_file};
 use crate::{Error, Project, VPath};
 
 /// How many lines or files a search shows by default.
@@ -148,7 +148,7 @@ impl GrepHits {
 }
 
 /// Files that were not searched, or not to their end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Skipped {
     /// Binary files: they contain a NUL byte and no match before it.
     pub binary: u64,
@@ -157,7 +157,7 @@ pub struct Skipped {
     /// Files that may not be read without being asked for by name.
     pub refused: u64,
     /// Files and folders that could not be read, or whose name is not valid Unicode.
-    pub unreadable: u64,
+    pub unreadable: Unreadable,
     /// Files with a line (in a multi-line search: files) over [`MAX_GREP_LINE_BYTES`].
     pub oversized: u64,
 }
@@ -267,7 +267,7 @@ impl<'a> Search<'a> {
                     lock(collector).add(&entry.path, searched.hits);
                 }
                 if let Err(error) = searched.end {
-                    lock(collector).give_up(&error);
+                    lock(collector).give_up(&entry.path, &error);
                 }
                 searched.bytes
             }

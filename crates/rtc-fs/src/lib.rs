@@ -38,10 +38,10 @@ pub use grep::{
     MAX_GREP_CONTEXT, MAX_GREP_LINE_BYTES, MAX_GREP_LINE_CHARS, MAX_GREP_REACH, Skipped, grep,
 };
 pub use nearest::Nearest;
-pub use path::{MAX_PATH_BYTES, VPath};
+pub use path::{MAX_PATH_BYTES, VPath, shown_name};
 pub use preimage::{Kept, KeptSpan, MAX_PRE_IMAGES, PreImage, PreImageFolder};
 pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project};
 pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES, Window};
 pub use resolve::{MAX_LINKS, Resolved};
 pub use stat::{Hash, Identity, Kind, Stat};
-pub use walk::FilePermit;
+pub use walk::{FilePermit, Unreadable};

@@ -1,5 +1,6 @@
 //! `VPath`: where something is in a project, as people and models write it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -161,19 +162,31 @@ fn without_parents<'a>(segments: impl Iterator<Item = &'a str>) -> String {
 /// A path as an error shows it: cut to a readable length, control characters escaped.
 fn shown(given: &str) -> String {
     const SHOWN_CHARS: usize = 200;
-    let mut text = String::new();
-    for (count, character) in given.chars().enumerate() {
-        if count == SHOWN_CHARS {
-            text.push('…');
-            break;
-        }
+    match given.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", shown_name(&given[..end])),
+        None => shown_name(given).into_owned(),
+    }
+}
+
+/// A name or path as it stands in a text, which has one of them a line: control characters as `\u{…}`. A path that is
+/// written so is found again (see [`Project::resolve`](crate::Project::resolve)).
+///
+/// ```
+/// assert_eq!(rtc_fs::shown_name("two\nlines"), r"two\u{a}lines");
+/// ```
+pub fn shown_name(name: &str) -> Cow<'_, str> {
+    if !name.contains(char::is_control) {
+        return name.into();
+    }
+    let mut text = String::with_capacity(name.len() + 8);
+    for character in name.chars() {
         if character.is_control() {
-            text.extend(character.escape_default());
+            text.extend(character.escape_unicode());
         } else {
             text.push(character);
         }
     }
-    text
+    text.into()
 }
 
 /// Why a name cannot be used on Windows, where several spellings reach one file or a device.
@@ -214,9 +227,10 @@ fn windows_fault(name: &str) -> Option<String> {
     short_name.then(|| format!("`{name}` looks like a short (8.3) name; use the full name"))
 }
 
+/// For texts, see [`shown_name`]; [`VPath::as_str`] is the path itself.
 impl fmt::Display for VPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(&shown_name(&self.0))
     }
 }
 

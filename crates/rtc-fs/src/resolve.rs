@@ -13,6 +13,7 @@ use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use unicode_normalization::UnicodeNormalization as _;
 
+use crate::path::shown_name;
 use crate::project::{Project, was_swapped};
 use crate::stat::Metadata;
 use crate::{Error, Kind, VPath};
@@ -22,6 +23,9 @@ pub const MAX_LINKS: usize = 40;
 
 /// Names of a folder that are compared when a name is not found exactly.
 const MAX_COMPARED_NAMES: usize = 100_000;
+
+/// How [`shown_name`] begins a control character.
+const ESCAPED: &str = r"\u{";
 
 /// Where a path really is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -289,10 +293,10 @@ impl Walk<'_> {
         }
     }
 
-    /// The one name in this folder that differs from `name` only in Unicode normalisation or in the kind of its
-    /// spaces.
+    /// The one name in this folder that differs from `name` only in Unicode normalisation, in the kind of its spaces,
+    /// or in that its control characters are not escaped.
     fn similar(&mut self, name: &str) -> Result<Option<(String, Metadata)>, Error> {
-        if name.is_ascii() && !name.contains(' ') {
+        if name.is_ascii() && !name.contains(' ') && !name.contains(ESCAPED) {
             return Ok(None);
         }
         let wanted = folded(name);
@@ -303,7 +307,7 @@ impl Walk<'_> {
         let mut found: Vec<String> = entries
             .take(MAX_COMPARED_NAMES)
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|candidate| folded(candidate) == wanted)
+            .filter(|candidate| folded(candidate) == wanted || shown_name(candidate) == name)
             .collect();
         found.sort();
         match found.as_slice() {
@@ -313,6 +317,10 @@ impl Walk<'_> {
                 let metadata = self
                     .look(&only)
                     .map_err(|source| Error::from_io(self.asked, source))?;
+                if shown_name(&only) == name {
+                    // It was named as every text shows it.
+                    return Ok(Some((only, metadata)));
+                }
                 let note = format!(
                     "`{}` does not exist exactly so; `{}` was used, which looks the same",
                     spelled(name),

@@ -5,15 +5,17 @@
 
 mod open;
 pub(crate) mod path_pattern;
+mod unreadable;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::open::{is_there, open_file};
+pub use self::unreadable::Unreadable;
 use crate::stat::Metadata;
 use crate::{Error, Kind, Project, VPath};
 
@@ -48,10 +50,10 @@ pub(crate) struct WalkEntry {
 }
 
 /// What a walk tells besides its entries.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct WalkTotals {
     /// Folders that could not be read, and entries whose name no [`VPath`] can hold.
-    pub(crate) unreadable: u64,
+    pub(crate) unreadable: Unreadable,
 }
 
 /// A walk that is ready to begin: the place where it starts exists inside the project.
@@ -157,7 +159,7 @@ impl<'a> Walk<'a> {
             }
             match self.entry(found) {
                 Ok(entry) => entries.extend(entry),
-                Err(Unreadable) => totals.unreadable += 1,
+                Err(name) => totals.unreadable.add(name),
             }
         }
         Some((entries, totals))
@@ -199,7 +201,7 @@ impl<'a> Walk<'a> {
     where
         V: FnMut(&WalkEntry) -> u64 + Send,
     {
-        let unreadable = AtomicU64::new(0);
+        let unreadable = Mutex::new(Unreadable::default());
         builder.build_parallel().run(|| {
             let mut visit = visitor();
             let unreadable = &unreadable;
@@ -212,25 +214,26 @@ impl<'a> Walk<'a> {
                         visit(&entry);
                     }
                     Ok(None) => {}
-                    Err(Unreadable) => {
-                        unreadable.fetch_add(1, Ordering::Relaxed);
-                    }
+                    Err(name) => lock(unreadable).add(name),
                 }
                 WalkState::Continue
             })
         });
         WalkTotals {
-            unreadable: unreadable.into_inner(),
+            unreadable: unreadable
+                .into_inner()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
         }
     }
 
-    /// The entry as a virtual path; nothing for the start itself.
-    fn entry(&self, found: Result<DirEntry, ignore::Error>) -> Result<Option<WalkEntry>, Unreadable> {
-        let found = found.map_err(|_| Unreadable)?;
+    /// The entry as a virtual path; nothing for the start itself. What could not be read is named as far as it can be.
+    fn entry(&self, found: Result<DirEntry, ignore::Error>) -> Result<Option<WalkEntry>, String> {
+        let root = self.project.real_root();
+        let found = found.map_err(|error| unreadable::name_of(root, &error, &self.start))?;
         if found.depth() == 0 {
             return Ok(None);
         }
-        let path = virtual_path(self.project.real_root(), found.path()).ok_or(Unreadable)?;
+        let path = virtual_path(root, found.path()).ok_or_else(|| unreadable::name(root, found.path()))?;
         let kind = match found.file_type() {
             Some(kind) if kind.is_file() => WalkKind::File,
             Some(kind) if kind.is_dir() => WalkKind::Folder,
@@ -294,9 +297,6 @@ impl<'a> Walk<'a> {
         self
     }
 }
-
-/// Something that could not be read, or whose name is not Unicode.
-struct Unreadable;
 
 /// Whether the walk would enter what it may not. The number comes with the name and is right but for mounts, which spares
 /// a look at every folder.

@@ -119,10 +119,12 @@ fn reply(request: &Request) -> Reply {
     answer(speech::nothing_unfinished(last))
 }
 
-/// Whether a plan must not be begun: nothing in it is understood, or it would change files while a part is unclear.
+/// Whether a plan must not be begun: nothing in it is understood, or it would change files while a part is unclear or
+/// not read.
 fn is_unclear(plan: &Plan) -> bool {
     let only_help = plan.steps.iter().all(|step| matches!(step, Step::Help));
-    only_help || (!plan.unclear.is_empty() && plan.steps.iter().any(|step| !step.reads_only()))
+    let in_part = !plan.unclear.is_empty() || plan.unread;
+    only_help || (in_part && plan.steps.iter().any(|step| !step.reads_only()))
 }
 
 fn answer(text: String) -> Reply {

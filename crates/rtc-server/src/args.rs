@@ -3,21 +3,53 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use rtc_types::{Mode, SessionId};
+use rtc_types::Mode;
+
+/// What `--help` says at its end.
+const HELP: &str = "\
+Examples:
+  rtc-headless run \"list the files, then find TODO in *.rs\" --root .
+  rtc-headless run \"replace colour by color everywhere\" --root . --mode manual
+  rtc-headless run --continue
+
+Exit codes:
+  0  done
+  1  failed; also: the disk is full, or the result could not be written
+  2  wrong usage, folder, configuration, model or session; data folder in use
+  3  done, but an approval was denied because nobody was there to ask
+  4  the model refused, could not be reached, or the key is wrong
+  5  stopped by you (Ctrl-C)
+  6  a limit that you set is reached (--max-rounds)
+  7  done, but a question had nobody to answer it";
 
 /// An agent whose tools run on your own machine, inside the folder that you name.
 #[derive(Debug, Parser)]
-#[command(name = "rtc-headless", version)]
+#[command(name = "rtc-headless", version, after_help = HELP)]
 pub struct Args {
     /// What every command takes.
     #[command(flatten)]
     pub app: AppArgs,
-    /// How much is logged, on stderr: error, warn, info, debug or trace.
+    /// How much is logged, on stderr.
     #[arg(long, global = true, default_value = "warn", value_name = "LEVEL")]
-    pub log_level: String,
+    pub log_level: LogLevel,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// How much is logged: what is as grave as this, and graver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    /// What went wrong.
+    Error,
+    /// What may go wrong.
+    Warn,
+    /// What is done.
+    Info,
+    /// How it is done.
+    Debug,
+    /// Everything.
+    Trace,
 }
 
 /// What every command takes.
@@ -71,9 +103,9 @@ pub struct RunArgs {
     /// Goes on with the session that changed last (in this folder, if --root is given).
     #[arg(long = "continue", conflicts_with = "session")]
     pub go_on: bool,
-    /// Goes on with this session.
+    /// Goes on with this session; the beginning of its id is enough.
     #[arg(long, value_name = "ID")]
-    pub session: Option<SessionId>,
+    pub session: Option<String>,
     /// What happens when the user must be asked: ask here, or say no. By default `prompt` on a terminal, else `deny`.
     #[arg(long)]
     pub ask: Option<Ask>,
@@ -117,8 +149,8 @@ pub enum SessionsCommand {
     },
     /// Shows a session with all its calls.
     Show {
-        /// Its id, as `list` shows it.
-        id: SessionId,
+        /// Its id, as `list` shows it, or the beginning of it.
+        id: String,
         /// `text` or `json`.
         #[arg(long, default_value = "text", value_name = "FORM")]
         output: ListForm,

@@ -238,12 +238,17 @@ impl<'c> Asker<'c> {
             } else {
                 "A number, or your own words"
             };
-            let line = self.line(&format!("  {hint}; Enter skips:")).await?;
-            if line.is_empty() {
-                continue;
-            }
             let labels: Vec<String> = options.iter().map(|option| word(option, "label")).collect();
-            answers.insert(text.to_owned(), Value::String(chosen(&line, &labels, several)));
+            let answer = loop {
+                let line = self.line(&format!("  {hint}; Enter skips:")).await?;
+                match chosen(&line, &labels, several) {
+                    Ok(answer) => break answer,
+                    Err(wrong) => self.console.note(&format!("  {wrong}")),
+                }
+            };
+            if !answer.is_empty() {
+                answers.insert(text.to_owned(), Value::String(answer));
+            }
         }
         Some(answers)
     }
@@ -270,26 +275,32 @@ impl<'c> Asker<'c> {
     }
 }
 
-/// Numbers are options; anything else is the user's own words.
-fn chosen(line: &str, labels: &[String], several: bool) -> String {
-    let numbers: Option<Vec<&String>> = line
-        .split([',', ' '])
-        .filter(|part| !part.is_empty())
-        .map(|part| {
-            part.parse::<usize>()
-                .ok()
-                .and_then(|number| labels.get(number.wrapping_sub(1)))
-        })
-        .collect();
-    match numbers.as_deref() {
-        Some([one]) => (*one).clone(),
-        Some(many @ [_, _, ..]) if several => many
-            .iter()
-            .map(|label| label.as_str())
-            .collect::<Vec<_>>()
-            .join(", "),
-        _ => line.to_owned(),
+/// Numbers are options; anything else is the user's own words, also what stands in quotation marks. A number that is no
+/// option is an error, which says what would be right.
+fn chosen(line: &str, labels: &[String], several: bool) -> Result<String, String> {
+    let parts = || line.split([',', ' ']).filter(|part| !part.is_empty());
+    let numbers = parts().all(|part| part.chars().all(|c| c.is_ascii_digit()));
+    if line.is_empty() || !numbers {
+        let quoted = line.strip_prefix('"').and_then(|line| line.strip_suffix('"'));
+        return Ok(quoted.unwrap_or(line).to_owned());
     }
+    let label = |part: &str| {
+        part.parse::<usize>()
+            .ok()?
+            .checked_sub(1)
+            .and_then(|index| labels.get(index))
+    };
+    if let Some(wrong) = parts().find(|part| label(part).is_none()) {
+        return Err(format!(
+            "There is no option {wrong}, only 1 to {}; put your own words in \"…\" if you mean the number itself.",
+            labels.len()
+        ));
+    }
+    let chosen: Vec<&str> = parts().filter_map(label).map(String::as_str).collect();
+    if chosen.len() != 1 && !several {
+        return Err("Choose one of them.".to_owned());
+    }
+    Ok(chosen.join(", "))
 }
 
 #[cfg(test)]
@@ -303,11 +314,27 @@ mod tests {
             ("1", false, "SQLite"),
             ("2,1", true, "Postgres, SQLite"),
             ("1 2", true, "SQLite, Postgres"),
-            ("1,2", false, "1,2"),
-            ("3", false, "3"),
             ("neither of both", true, "neither of both"),
+            ("2nd", false, "2nd"),
+            ("\"8080\"", false, "8080"),
+            ("", false, ""),
         ] {
-            assert_eq!(chosen(line, &labels, several), answer, "{line}");
+            assert_eq!(chosen(line, &labels, several).as_deref(), Ok(answer), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_no_option_is_asked_for_again() {
+        let labels = ["SQLite".to_owned(), "Postgres".to_owned()];
+        for (line, several) in [
+            ("3", false),
+            ("0", true),
+            ("1,3", true),
+            ("1,2", false),
+            ("99999999999999999999", false),
+            (",", false),
+        ] {
+            assert!(chosen(line, &labels, several).is_err(), "{line}");
         }
     }
 }

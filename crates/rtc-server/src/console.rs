@@ -17,7 +17,10 @@ pub(crate) struct Console {
     typed: bool,
     /// Whether the result goes to a terminal, which must not be steered by it.
     shown: bool,
+    /// Nothing more can be written on stdout.
     stdout_gone: AtomicBool,
+    /// Something that should be on stdout is not, and whoever reads it does not know.
+    lost: AtomicBool,
 }
 
 /// How a piece of progress is shown.
@@ -39,6 +42,7 @@ impl Console {
             typed: std::io::stdin().is_terminal(),
             shown: std::io::stdout().is_terminal(),
             stdout_gone: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
         }
     }
 
@@ -47,7 +51,7 @@ impl Console {
         std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// A line of the result. Whoever reads it may go away: the turn goes on.
+    /// A line of the result. Whoever reads it may go away, and the disk that takes it may be full: the turn goes on.
     pub(crate) fn result(&self, line: &str) {
         if self.stdout_gone.load(Ordering::Relaxed) {
             return;
@@ -58,9 +62,23 @@ impl Console {
             .write_all(line.as_bytes())
             .and_then(|()| out.write_all(b"\n"))
             .and_then(|()| out.flush());
-        if written.is_err() {
-            self.stdout_gone.store(true, Ordering::Relaxed);
+        drop(out);
+        self.written(written);
+    }
+
+    /// Takes note of how writing on stdout went. A reader that went away wants no more; anything else is a loss.
+    pub(crate) fn written(&self, written: std::io::Result<()>) {
+        let Err(error) = written else { return };
+        self.stdout_gone.store(true, Ordering::Relaxed);
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            self.lost.store(true, Ordering::Relaxed);
+            self.note(&format!("rtc-headless: the result cannot be written: {error}"));
         }
+    }
+
+    /// Whether a part of the result was lost.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// A line of progress.
@@ -140,7 +158,7 @@ impl Console {
 }
 
 /// What a file or a model says must not steer the terminal: control characters are shown, not sent.
-fn printable(text: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
     let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(steers) {
         return text.into();

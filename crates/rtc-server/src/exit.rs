@@ -11,7 +11,7 @@ use crate::console::Console;
 pub enum Exit {
     /// Done.
     Completed,
-    /// Failed; also: the disk is full.
+    /// Failed; also: the disk is full, or the result could not be written.
     Failed,
     /// Wrong usage, folder, configuration, model name or session; data folder in use.
     Usage,

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use rtc_app::SCRIPT_WORKER;
 
-pub use args::{Args, Ask, Command, ModelsArgs, OutputForm, RunArgs, SessionsCommand};
+pub use args::{Args, Ask, Command, LogLevel, ModelsArgs, OutputForm, RunArgs, SessionsCommand};
 pub use exit::Exit;
 
 use crate::console::Console;
@@ -33,11 +33,17 @@ pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(args) => args,
         Err(error) => {
             // clap prints help and version on stdout with code 0, wrong usage on stderr with code 2.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let console = Console::new();
+            console.written(error.print());
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            return if console.is_lost() {
+                Exit::Failed.code()
+            } else {
+                ExitCode::from(code)
+            };
         }
     };
-    init_log(&args.log_level);
+    init_log(args.log_level);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return exit::report(&Console::new(), &anyhow::Error::from(error)).code(),
@@ -53,14 +59,20 @@ pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
     });
     // A call that does not end by itself must not keep the program: what is durable is durable.
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
-    exit.code()
+    if console.is_lost() { Exit::Failed } else { exit }.code()
 }
 
-fn init_log(level: &str) {
-    let filter = tracing_subscriber::EnvFilter::try_new(level).unwrap_or_else(|_| "warn".into());
+fn init_log(level: LogLevel) {
+    let filter = match level {
+        LogLevel::Error => "error",
+        LogLevel::Warn => "warn",
+        LogLevel::Info => "info",
+        LogLevel::Debug => "debug",
+        LogLevel::Trace => "trace",
+    };
     // A second start in one process keeps the first log.
     let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .try_init();

@@ -123,8 +123,7 @@ impl Turn<'_> {
             cursor = self.show_updates(&mut show, cursor).await?;
             if state.is_idle() {
                 if !begun {
-                    self.console
-                        .styled(Style::Faint, "Nothing was left to do in this session.");
+                    self.tell_nothing_left(session).await?;
                 }
                 break Ended::Idle;
             }
@@ -212,15 +211,17 @@ impl Turn<'_> {
             return Ok(None);
         };
         let of_folder = |of: Option<ProjectId>| project.is_none() || of == project;
-        match self.args.session {
-            Some(id) => match sessions.iter().find(|session| session.id == id) {
-                None => Err(UsageError(sessions::unknown(id)).into()),
-                Some(session) if !of_folder(session.project_id) => Err(UsageError(format!(
-                    "the session {id} works in another folder; leave out --root"
-                ))
-                .into()),
-                Some(_) => Ok(Some(id)),
-            },
+        match &self.args.session {
+            Some(named) => {
+                let id = sessions::find(self.app, named).await?;
+                match sessions.iter().find(|session| session.id == id) {
+                    Some(session) if !of_folder(session.project_id) => Err(UsageError(format!(
+                        "the session {id} works in another folder; leave out --root"
+                    ))
+                    .into()),
+                    _ => Ok(Some(id)),
+                }
+            }
             None => match sessions.iter().find(|session| of_folder(session.project_id)) {
                 Some(session) => Ok(Some(session.id)),
                 None => {
@@ -264,8 +265,10 @@ impl Turn<'_> {
         engine.tell(session, Command::Stop).await?;
         loop {
             position.borrow_and_update();
+            let idle = engine.wake(session).await?.is_idle();
+            // After the state, so that all that led to the end is shown: also what became of a call meanwhile.
             cursor = self.show_updates(show, cursor).await?;
-            if engine.wake(session).await?.is_idle() {
+            if idle {
                 return Ok(());
             }
             tokio::select! {
@@ -274,6 +277,20 @@ impl Turn<'_> {
                 _ = &mut again => return Ok(()),
             }
         }
+    }
+
+    /// What was stopped does not go on by itself.
+    async fn tell_nothing_left(&self, session: SessionId) -> Result<()> {
+        let turn = self.last_turn(session).await?;
+        let told = match turn.map(|turn| turn.entity.status) {
+            Some(TurnStatus::Cancelled) => {
+                "The last turn was stopped, and does not go on by itself. Say what is to be done: \
+                 rtc-headless run \"continue\" --continue"
+            }
+            _ => "Nothing was left to do in this session.",
+        };
+        self.console.styled(Style::Faint, told);
+        Ok(())
     }
 
     /// A turn that ends without a word would look as if something was lost.

@@ -1,12 +1,12 @@
 //! `sessions list` and `sessions show`.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use rtc_app::{App, Options};
 use rtc_types::{ContentData, MessageRole, Session, SessionId};
 use serde_json::json;
 
 use crate::args::{AppArgs, ListForm, SessionsCommand};
-use crate::console::Console;
+use crate::console::{Console, printable};
 use crate::exit::{Exit, UsageError};
 use crate::show;
 
@@ -16,27 +16,69 @@ pub(crate) async fn run(app: &AppArgs, command: SessionsCommand, console: &Conso
         config: app.config.clone(),
         ..Options::default()
     };
-    let app = App::open(options).await?;
-    match command {
-        SessionsCommand::List { output } => list(&app, output, console).await?,
-        SessionsCommand::Show { id, output } => show(&app, id, output, console).await?,
+    // Whoever only looks makes no data folder.
+    if !App::has_data(&options).await? {
+        return match command {
+            SessionsCommand::List { output } => list(&[], output, console),
+            SessionsCommand::Show { id, .. } => Err(UsageError(unknown(&id)).into()),
+        };
     }
+    let app = App::open(options).await?;
+    let exit = match command {
+        SessionsCommand::List { output } => list(&app.engine().sessions().await?, output, console),
+        SessionsCommand::Show { id, output } => {
+            let id = find(&app, &id).await?;
+            show(&app, id, output, console).await
+        }
+    };
     app.shut_down();
-    Ok(Exit::Completed)
+    exit
 }
 
-async fn list(app: &App, output: ListForm, console: &Console) -> Result<()> {
-    let sessions = app.engine().sessions().await?;
+fn list(sessions: &[Session], output: ListForm, console: &Console) -> Result<Exit> {
     match output {
-        ListForm::Json => console.result(&serde_json::to_string(&sessions)?),
+        ListForm::Json => console.result(&serde_json::to_string(sessions)?),
         ListForm::Text if sessions.is_empty() => console.note("There are no sessions yet."),
         ListForm::Text => {
-            for session in &sessions {
+            for session in sessions {
                 console.result(&line(session));
             }
         }
     }
-    Ok(())
+    Ok(Exit::Completed)
+}
+
+/// The session with this id, or the one whose id begins so.
+pub(crate) async fn find(app: &App, named: &str) -> Result<SessionId> {
+    let engine = app.engine();
+    if let Ok(id) = named.parse::<SessionId>() {
+        return match engine.session(id).await? {
+            Some(_) => Ok(id),
+            None => Err(UsageError(unknown(named)).into()),
+        };
+    }
+    let sessions = engine.sessions().await?;
+    let ids: Vec<SessionId> = sessions.iter().map(|session| session.id).collect();
+    beginning(&ids, named)
+}
+
+/// The one id that begins so.
+fn beginning(ids: &[SessionId], named: &str) -> Result<SessionId> {
+    let begin = named.to_lowercase();
+    let found: Vec<&SessionId> = ids
+        .iter()
+        .filter(|id| id.to_string().starts_with(&begin))
+        .collect();
+    match found.as_slice() {
+        _ if begin.is_empty() => Err(UsageError(unknown(named)).into()),
+        [] => Err(UsageError(unknown(named)).into()),
+        [only] => Ok(**only),
+        several => Err(UsageError(format!(
+            "{} sessions begin with `{named}`; write more of the id, as `rtc-headless sessions list` shows it",
+            several.len()
+        ))
+        .into()),
+    }
 }
 
 fn line(session: &Session) -> String {
@@ -44,13 +86,14 @@ fn line(session: &Session) -> String {
         "{}  {}  {}",
         session.id,
         session.updated_at.strftime("%Y-%m-%d %H:%M"),
-        session.title
+        // One line, which steers no terminal, also where it goes through a pipe first.
+        printable(&session.title.replace('\n', " "))
     )
 }
 
-async fn show(app: &App, id: SessionId, output: ListForm, console: &Console) -> Result<()> {
+async fn show(app: &App, id: SessionId, output: ListForm, console: &Console) -> Result<Exit> {
     let engine = app.engine();
-    let session = engine.session(id).await?.ok_or_else(|| UsageError(unknown(id)))?;
+    let session = engine.session(id).await?.context("the session is stored")?;
     let messages = engine.messages(id).await?;
     if output == ListForm::Json {
         let turns = engine.turns(id).await?;
@@ -62,7 +105,7 @@ async fn show(app: &App, id: SessionId, output: ListForm, console: &Console) -> 
             "rtcs": rtcs.iter().map(|stored| &stored.entity).collect::<Vec<_>>(),
         });
         console.result(&serde_json::to_string(&whole)?);
-        return Ok(());
+        return Ok(Exit::Completed);
     }
     console.result(&line(&session.entity));
     for message in &messages {
@@ -82,11 +125,11 @@ async fn show(app: &App, id: SessionId, output: ListForm, console: &Console) -> 
         }
         console.result(&text);
     }
-    Ok(())
+    Ok(Exit::Completed)
 }
 
-pub(crate) fn unknown(id: SessionId) -> String {
-    format!("there is no session {id}; `rtc-headless sessions list` shows those there are")
+fn unknown(named: &str) -> String {
+    format!("there is no session {named}; `rtc-headless sessions list` shows those there are")
 }
 
 fn indent(text: &str) -> String {
@@ -94,4 +137,53 @@ fn indent(text: &str) -> String {
         .map(|line| format!("    {line}"))
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_an_id_is_enough_where_it_is_one_session_s() {
+        let ids: Vec<SessionId> = [
+            "01890000-0000-7000-8000-00000000000a",
+            "01890000-0000-7000-8000-00000000000b",
+            "01990000-0000-7000-8000-000000000000",
+        ]
+        .map(|id| id.parse().unwrap())
+        .to_vec();
+        let told = |named: &str| match beginning(&ids, named) {
+            Ok(id) => id.to_string(),
+            Err(error) => error.to_string(),
+        };
+        let named = [
+            "0199",
+            "01890000-0000-7000-8000-00000000000B",
+            "0189",
+            "02",
+            "",
+            "the-last-one",
+        ];
+        let told: Vec<String> = named
+            .iter()
+            .map(|named| format!("{named}: {}", told(named)))
+            .collect();
+        insta::assert_snapshot!(told.join("\n"), @"
+        0199: 01990000-0000-7000-8000-000000000000
+        01890000-0000-7000-8000-00000000000B: 01890000-0000-7000-8000-00000000000b
+        0189: 2 sessions begin with `0189`; write more of the id, as `rtc-headless sessions list` shows it
+        02: there is no session 02; `rtc-headless sessions list` shows those there are
+        : there is no session ; `rtc-headless sessions list` shows those there are
+        the-last-one: there is no session the-last-one; `rtc-headless sessions list` shows those there are
+        ");
+    }
+
+    #[test]
+    fn a_title_is_one_line_that_steers_nothing() {
+        let title = "a\u{1b}[2J\0b\nc\r\u{9b}d";
+        assert_eq!(
+            printable(&title.replace('\n', " ")),
+            "a\u{fffd}[2J\u{fffd}b c\u{fffd}\u{fffd}d"
+        );
+    }
 }

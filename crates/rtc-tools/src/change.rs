@@ -124,12 +124,12 @@ pub(crate) async fn preview<C: Change>(
         Ok(planned) => Preview {
             kind: PreviewKind::Diff,
             text: planned.diff().to_owned(),
-            paths: vec![path.to_string()],
+            paths: vec![path.as_str().to_owned()],
         },
         Err(error) => Preview {
             kind: PreviewKind::Text,
             text: error.message,
-            paths: vec![path.to_string()],
+            paths: vec![path.as_str().to_owned()],
         },
     }))
 }

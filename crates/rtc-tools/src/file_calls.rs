@@ -212,7 +212,7 @@ impl FileCalls {
             };
             let items = result.found.into_iter().map(|found| {
                 let end = if found.folder { "/" } else { "" };
-                format!("{}{end}", found.path)
+                format!("{}{end}", found.path.as_str())
             });
             Ok(json!({"items": items.collect::<Vec<_>>(), "note": note}))
         })
@@ -302,7 +302,7 @@ impl FileCalls {
                 pre_images.keep(rtc, &image)?;
                 // A removal that fails half way has still removed these.
                 let mut changed = changed.lock().unwrap_or_else(PoisonError::into_inner);
-                changed.insert(image.path.to_string());
+                changed.insert(image.path.as_str().to_owned());
                 Ok(())
             };
             project.remove(&gathered, keep, cancel).map_err(tool_error)?;

@@ -86,7 +86,7 @@ pub(crate) async fn real_path_preview(
         Ok((place.path != asked).then(|| Preview {
             kind: PreviewKind::Text,
             text: format!("`{asked}` is really `{}`", place.path),
-            paths: vec![place.path.to_string()],
+            paths: vec![place.path.as_str().to_owned()],
         }))
     })
     .await

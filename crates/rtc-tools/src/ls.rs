@@ -1,6 +1,6 @@
 //! The tool `ls`.
 
-use rtc_fs::{Entry, Kind, MAX_LISTED_ENTRIES};
+use rtc_fs::{Entry, Kind, MAX_LISTED_ENTRIES, shown_name};
 use rtc_tool::{Access, CallContext, Prepared, ProgressSender, Subject, Tool, ToolError};
 use rtc_types::Preview;
 use schemars::JsonSchema;
@@ -81,10 +81,11 @@ impl Tool for Ls {
 
 fn shown(entry: Entry) -> String {
     let Entry { name, kind, target } = entry;
+    let name = shown_name(&name);
     match (kind, target) {
         (Kind::Folder, _) => format!("{name}/"),
-        (_, Some(target)) => format!("{name} -> {target}"),
-        (_, None) => name,
+        (_, Some(target)) => format!("{name} -> {}", shown_name(&target)),
+        (_, None) => name.into_owned(),
     }
 }
 
@@ -130,6 +131,20 @@ mod tests {
             (MAX_LISTED_ENTRIES + 1, "0999")
         );
         insta::assert_snapshot!(lines[MAX_LISTED_ENTRIES], @"[the first 1000 of 1001 are shown; find what you need with find]");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn control_characters_of_names_are_escaped() {
+        let here = workplace(&[("two\nlines/\r", ""), ("end \n", "")]);
+        std::os::unix::fs::symlink("two\nlines", here.folder.path().join("\tlink")).unwrap();
+        insta::assert_snapshot!(here.text(&handle(Ls), json!({})).await, @r"
+        \u{9}link -> two\u{a}lines
+        end \u{a}
+        two\u{a}lines/
+        ");
+        insta::assert_snapshot!(here.text(&handle(Ls), json!({"path": r"/two\u{a}lines"})).await, @r"\u{d}");
+        insta::assert_snapshot!(here.text(&handle(Ls), json!({"path": "/two\nlines/no/x"})).await, @r"NotFound: `/two\u{a}lines/no/x` does not exist; the nearest folder that does is `/two\u{a}lines`");
     }
 
     #[cfg(unix)]

@@ -40,7 +40,9 @@ enum Demo {
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let root = shell::repository_root()?;
-    match parse(arguments)? {
+    let demo = parse(arguments)?;
+    shell::outlive_interrupts()?;
+    match demo {
         Demo::Sample { request, keep } => {
             setup::run(&root)?;
             on_sample(&root, request, keep)
@@ -124,7 +126,11 @@ fn on_sample(root: &Path, request: Option<String>, keep: bool) -> Result<ExitCod
     turn.args(["--mode", "bypass", "--model", "offline", "--", wanted]);
     let status = shell::status(&mut turn)?;
     if !status.success() {
-        bail!("the turn failed ({status})");
+        if keep {
+            println!("Kept: {}", scratch.path().display());
+        }
+        eprintln!("xtask demo: the turn did not end well ({status})");
+        return Ok(exit_code(status));
     }
     let color = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     match difference(scratch.path(), "before", "after", color)? {

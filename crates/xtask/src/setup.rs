@@ -143,11 +143,7 @@ fn install(missing: &[&Need]) -> Result<()> {
     let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     let list = packages.join(" ");
     if !Path::new("/etc/debian_version").exists() || !shell::on_search_path("apt-get") {
-        let programs: Vec<&str> = missing.iter().map(|need| need.what.name()).collect();
-        bail!(
-            "install {} with this system's package manager (on Debian: {list})",
-            programs.join(", ")
-        );
+        bail!("{}", by_hand(missing));
     }
     let prefix = privilege().with_context(|| format!("as root run: apt-get install {list}"))?;
     eprintln!("installing the system packages {list}");
@@ -156,6 +152,17 @@ fn install(missing: &[&Need]) -> Result<()> {
         apt_get(&prefix)
             .args(["install", "--yes", "--no-install-recommends"])
             .args(packages),
+    )
+}
+
+/// What is said where packages are not installed by us.
+fn by_hand(missing: &[&Need]) -> String {
+    let names: Vec<&str> = missing.iter().map(|need| need.what.name()).collect();
+    let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    format!(
+        "install {} with this system's package manager (on Debian: {})",
+        names.join(", "),
+        packages.join(" ")
     )
 }
 
@@ -206,6 +213,12 @@ mod tests {
         }
         assert!(release("1.100.0") > release("1.95.0"));
         assert!(release(RUST_VERSION).is_some());
+    }
+
+    #[test]
+    fn elsewhere_what_is_missing_is_named() {
+        let missing: Vec<&Need> = EVERYWHERE.iter().collect();
+        insta::assert_snapshot!(by_hand(&missing), @"install git, cmake with this system's package manager (on Debian: git cmake)");
     }
 
     #[test]

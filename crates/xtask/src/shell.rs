@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
 
@@ -33,7 +35,27 @@ pub(crate) fn repository_root() -> Result<PathBuf> {
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in names.filter(|name| is_of_our_package(name)) {
+        command.env_remove(name);
+    }
     command
+}
+
+/// Whether a variable tells of the package that cargo has started, which is us. Build scripts of dependencies look at
+/// some of them: with ours, they would run again, and once more in every build that is not ours.
+fn is_of_our_package(variable: &str) -> bool {
+    let own = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
+    own.contains(&variable) || variable.starts_with("CARGO_MANIFEST_") || variable.starts_with("CARGO_PKG_")
+}
+
+/// From here on Ctrl-C ends the programs that we run, which the terminal tells as well, and not us: what they have
+/// begun is cleaned up, and their exit code passed on.
+pub(crate) fn outlive_interrupts() -> Result<()> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted)
+        .context("cannot listen to Ctrl-C")?;
+    Ok(())
 }
 
 /// Says the command, runs it with our terminal, and gives its status.
@@ -120,6 +142,50 @@ mod tests {
         for (arguments, line) in table {
             assert_eq!(&line_of(Command::new("/opt/bin/cargo").args(*arguments)), line);
         }
+    }
+
+    #[test]
+    fn what_cargo_says_of_us_is_not_passed_on() {
+        for (variable, ours) in [
+            ("CARGO_MANIFEST_DIR", true),
+            ("CARGO_MANIFEST_PATH", true),
+            ("CARGO_PKG_VERSION_MAJOR", true),
+            ("CARGO_BIN_NAME", true),
+            ("CARGO_TARGET_DIR", false),
+            ("CARGO_HOME", false),
+            ("CARGO", false),
+            ("PATH", false),
+        ] {
+            assert_eq!(is_of_our_package(variable), ours, "{variable}");
+        }
+        // A test has these from cargo as well.
+        let command = cargo(Path::new("."));
+        let removed: Vec<_> = command.get_envs().filter(|(_, value)| value.is_none()).collect();
+        assert!(
+            removed.iter().any(|(name, _)| *name == "CARGO_MANIFEST_DIR"),
+            "{removed:?}"
+        );
+        assert!(
+            removed.iter().any(|(name, _)| *name == "CARGO_PKG_NAME"),
+            "{removed:?}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_interrupt_ends_the_child_and_not_us() {
+        outlive_interrupts().unwrap();
+        let mut child = Command::new("sh");
+        // What a terminal does with Ctrl-C, to this process and to its child; the child ends by its own code.
+        child.args(["-c", "trap 'exit 5' INT; kill -INT $PPID; kill -INT $$; exit 1"]);
+        assert_eq!(status(&mut child).unwrap().code(), Some(5));
+        let mut child = Command::new("sh");
+        child.args(["-c", "kill -INT $$; exit 1"]);
+        assert_eq!(
+            status(&mut child).unwrap().code(),
+            None,
+            "a child does not inherit it"
+        );
     }
 
     #[test]

@@ -15,6 +15,8 @@ use super::*;
 
 /// Far more than a turn on three small files takes.
 const BOUND: Duration = Duration::from_secs(60);
+/// How long a turn over a failing store may be silent before it is taken for crashed.
+const CRASH: Duration = Duration::from_millis(300);
 const REQUEST: &str = "list the files, find *.txt, then replace `a` by `aa` everywhere";
 
 struct Place {
@@ -75,8 +77,8 @@ fn session() -> SessionId {
 }
 
 /// Sends the request (which is the same however often it is sent) and waits until the session is idle or the store
-/// is gone.
-async fn drive(place: &Place, app: &App) -> Result<(), String> {
+/// is gone, for which it waits no longer than `patience`.
+async fn drive(place: &Place, app: &App, patience: Duration) -> Result<(), String> {
     let project = app
         .open_project(&place.folder.path().join("project"))
         .await
@@ -113,7 +115,7 @@ async fn drive(place: &Place, app: &App) -> Result<(), String> {
                 return Err(message);
             },
             // The executor offers a result again after a second; that is after the crash.
-            () = tokio::time::sleep(Duration::from_millis(300)) => return Err("the store is gone".into()),
+            () = tokio::time::sleep(patience) => return Err("the store is gone".into()),
         }
     }
 }
@@ -146,7 +148,7 @@ async fn a_turn_whose_store_fails_at_any_commit_ends_as_if_nothing_had_happened(
         let place = Place::new();
         let store = Arc::new(MemoryStore::new());
         let app = place.open(store.clone()).await;
-        tokio::time::timeout(BOUND, drive(&place, &app))
+        tokio::time::timeout(BOUND, drive(&place, &app, BOUND))
             .await
             .unwrap()
             .unwrap();
@@ -161,11 +163,16 @@ async fn a_turn_whose_store_fails_at_any_commit_ends_as_if_nothing_had_happened(
             let store = Arc::new(MemoryStore::new());
             store.fail_commit(nth, fault);
             let app = place.open(store.clone()).await;
-            let _ = tokio::time::timeout(BOUND, drive(&place, &app)).await.unwrap();
+            // Cut short by a slow machine it is one more crash.
+            let _ = tokio::time::timeout(BOUND, drive(&place, &app, CRASH))
+                .await
+                .unwrap();
             app.shut_down();
             let after = Arc::new(store.crash(0));
             let app = place.open(after).await;
-            let ended = tokio::time::timeout(BOUND, drive(&place, &app)).await.unwrap();
+            let ended = tokio::time::timeout(BOUND, drive(&place, &app, BOUND))
+                .await
+                .unwrap();
             assert_eq!(ended, Ok(()), "commit {nth}, {fault:?}");
             assert_eq!(place.files(), files, "commit {nth}, {fault:?}");
             assert_eq!(conversation(&app).await, said, "commit {nth}, {fault:?}");

@@ -71,18 +71,18 @@ impl Collector {
     }
 
     /// Counts a file that could not be searched to its end.
-    pub(crate) fn give_up(&mut self, error: &std::io::Error) {
+    pub(crate) fn give_up(&mut self, path: &VPath, error: &std::io::Error) {
         // The searcher reports a line or file beyond its heap limit as an error of its own making.
         if error.raw_os_error().is_none() && error.kind() == std::io::ErrorKind::Other {
             self.skipped.oversized += 1;
         } else {
-            self.skipped.unreadable += 1;
+            self.skipped.unreadable.add(path.to_string());
         }
     }
 
     /// The page and the counts.
     pub(crate) fn finish(mut self, query: &GrepQuery, walked: WalkTotals) -> GrepResult {
-        self.skipped.unreadable += walked.unreadable;
+        self.skipped.unreadable.take_over(walked.unreadable);
         let page = self.keep - query.offset;
         let files = self.kept.into_iter();
         let hits = match query.output {
@@ -115,7 +115,7 @@ impl Collector {
             total: self.total,
             matches: self.matches,
             files: self.files,
-            exact: skipped.cut + skipped.unreadable + skipped.oversized == 0,
+            exact: skipped.cut + skipped.unreadable.count + skipped.oversized == 0,
             skipped,
             with_context: query.before + query.after > 0,
         }

@@ -94,28 +94,23 @@ impl GrepResult {
             notes.push(page);
         }
         let skipped = &self.skipped;
-        let mut skip = |number: u64, noun: &str, reason: String| {
-            if number > 0 {
-                notes.push(format!("{} {reason}", count(number, noun)));
-            }
+        let skip = |number: u64, noun: &str, reason: &str| {
+            (number > 0).then(|| format!("{} {reason}", count(number, noun)))
         };
-        skip(
-            skipped.refused,
-            "file",
-            "not searched: permission is needed".to_owned(),
+        let size = format!(
+            "not searched to the end: a line (or multiline file) is over {} MiB",
+            MAX_GREP_LINE_BYTES >> 20
         );
-        skip(skipped.unreadable, "path", "could not be read".to_owned());
-        let size = format!("{} MiB", MAX_GREP_LINE_BYTES >> 20);
-        skip(
-            skipped.oversized,
-            "file",
-            format!("not searched to the end: a line (or multiline file) is over {size}"),
-        );
-        skip(skipped.cut, "file", "searched only up to a NUL byte".to_owned());
         // Images lie in every project: of interest only where they may be why nothing was found.
-        if self.total == 0 {
-            skip(skipped.binary, "file", "not searched: binary".to_owned());
-        }
+        let binary = if self.total == 0 { skipped.binary } else { 0 };
+        let skips = [
+            skip(skipped.refused, "file", "not searched: permission is needed"),
+            skipped.unreadable.note(),
+            skip(skipped.oversized, "file", &size),
+            skip(skipped.cut, "file", "searched only up to a NUL byte"),
+            skip(binary, "file", "not searched: binary"),
+        ];
+        notes.extend(skips.into_iter().flatten());
         notes
     }
 }

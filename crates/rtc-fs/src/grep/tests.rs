@@ -373,7 +373,7 @@ fn links_are_not_read() {
     .unwrap();
     insta::assert_snapshot!(result.render(), @"
     /real/a:1:needle inside
-    [1 path could not be read]
+    [1 path could not be read: /d/b]
     ");
     for path in ["/out", "/out/secret", "/file-out"] {
         let query = GrepQuery {
@@ -388,6 +388,49 @@ fn links_are_not_read() {
         ..GrepQuery::new("needle")
     };
     insta::assert_snapshot!(text(&project, &query), @"/real/a:1:needle inside");
+}
+
+/// A result has one path a line, whatever the names are made of.
+#[cfg(unix)]
+#[test]
+fn control_characters_of_names_are_escaped() {
+    let (_folder, project) = project(&[
+        ("two\nlines/\u{1b}[2J.txt", "needle\n"),
+        ("tab\t", "needle needle\n"),
+    ]);
+    let of = |output| {
+        let query = GrepQuery {
+            output,
+            ..GrepQuery::new("needle")
+        };
+        text(&project, &query)
+    };
+    insta::assert_snapshot!(of(GrepOutput::Content), @r"
+    /tab\u{9}:1:needle needle
+    /two\u{a}lines/\u{1b}[2J.txt:1:needle
+    ");
+    insta::assert_snapshot!(of(GrepOutput::FilesWithMatches), @r"
+    Found 2 files
+    /tab\u{9}
+    /two\u{a}lines/\u{1b}[2J.txt
+    ");
+    insta::assert_snapshot!(of(GrepOutput::Count), @r"
+    /tab\u{9}:2
+    /two\u{a}lines/\u{1b}[2J.txt:1
+
+    Found 3 total occurrences across 2 files
+    ");
+    let found = crate::find(
+        &project,
+        &crate::FindQuery::new("*"),
+        EVERYTHING,
+        &CancellationToken::new(),
+    );
+    insta::assert_snapshot!(found.unwrap().render(), @r"
+    /tab\u{9}
+    /two\u{a}lines/
+    /two\u{a}lines/\u{1b}[2J.txt
+    ");
 }
 
 #[test]

@@ -332,3 +332,33 @@ fn a_folder_in_the_programs_own_data_is_no_project() {
     assert!(Project::open_apart(folder.path(), &own).is_ok());
     assert!(Project::open_apart(&own, &folder.path().join("not there")).is_ok());
 }
+
+/// What a text shows of a name with control characters finds it again, and is no other name's.
+#[cfg(unix)]
+#[test]
+fn a_path_is_found_again_as_it_is_shown() {
+    let (folder, project) = project();
+    let names = ["a\nb", "a\tb", "\u{1b}[31mred", "plain", r"a\u{7}b"];
+    for name in names {
+        fs::write(folder.path().join("root/src").join(name), name).unwrap();
+    }
+    for name in names {
+        let shown = path(&format!("/src/{name}")).to_string();
+        assert!(!shown.contains(char::is_control), "{shown:?}");
+        let place = project.resolve(&path(&shown)).unwrap();
+        assert_eq!(
+            (place.path.file_name(), place.note),
+            (Some(name), None),
+            "{shown}"
+        );
+    }
+    assert!(project.resolve(&path(r"/src/a\u{8}b")).is_err());
+    // The exact name wins.
+    fs::write(folder.path().join("root/src").join(r"a\u{a}b"), "").unwrap();
+    assert_eq!(
+        project.resolve(&path(r"/src/a\u{a}b")).unwrap().path.file_name(),
+        Some(r"a\u{a}b")
+    );
+    let created = project.resolve_new(&path(r"/src/a\u{1}b")).unwrap();
+    assert_eq!(created.path.as_str(), r"/src/a\u{1}b");
+}

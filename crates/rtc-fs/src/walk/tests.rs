@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -262,7 +263,7 @@ fn what_was_swapped_for_a_link_is_not_opened() {
 
 #[cfg(unix)]
 #[test]
-fn a_name_that_is_no_unicode_is_counted() {
+fn a_name_that_is_no_unicode_is_counted_and_named() {
     use std::os::unix::ffi::OsStrExt as _;
 
     let (folder, project) = project(&[("a", "")]);
@@ -272,7 +273,11 @@ fn a_name_that_is_no_unicode_is_counted() {
         let walk = Walk::begin(&project, &VPath::root(), &cancel)
             .unwrap()
             .with_serial_entries(entries);
-        assert_eq!(walk.run(|| |_: &WalkEntry| 0).unwrap().unreadable, 1);
+        let unreadable = walk.run(|| |_: &WalkEntry| 0).unwrap().unreadable;
+        assert_eq!(
+            unreadable.note().unwrap(),
+            "1 path could not be read: /caf\u{fffd}"
+        );
     }
 }
 

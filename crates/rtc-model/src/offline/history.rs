@@ -246,6 +246,9 @@ impl CallLog {
     }
 }
 
+/// What the engine says before a reason, in this order.
+const SAID: [&str; 3] = ["failed:", "was rejected:", "the call was refused:"];
+
 /// Whether a call that did not end well may have changed something.
 fn may_have_happened(failure: &Failure) -> bool {
     let reason = failure.reason.to_lowercase();
@@ -262,7 +265,10 @@ fn outcome(tool: &str, text: &str, is_error: bool) -> Outcome {
         if let Some(rest) = text.strip_prefix(tag) {
             let rest = rest.trim();
             let rest = rest.strip_prefix(tool).map_or(rest, str::trim_start);
-            let rest = rest.strip_prefix("failed:").map_or(rest, str::trim_start);
+            // The answer says this itself, in its own words.
+            let rest = SAID.iter().fold(rest, |rest, said| {
+                rest.strip_prefix(said).unwrap_or(rest).trim_start()
+            });
             return Outcome::Failed(Failure {
                 kind,
                 reason: rest.to_owned(),

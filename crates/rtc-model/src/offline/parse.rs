@@ -18,8 +18,11 @@ use gaps::Words;
 /// The longest clause that is looked at, in bytes; quotations count as one character.
 const MAX_CLAUSE: usize = 2_000;
 
-/// The most clauses of one message that are looked at.
+/// The most clauses of one message that are read; the answer says if there were more.
 const MAX_CLAUSES: usize = 200;
+
+/// How much of a clause's end is looked at for one polite word, in bytes.
+const MAX_AFTER: usize = 64;
 
 /// Whether a message says nothing but: go on.
 pub(super) fn is_continue(message: &str) -> bool {
@@ -50,15 +53,18 @@ pub(super) fn plan(messages: &[&str], context: &mut Context) -> Plan {
         steps: Vec::new(),
         unclear: Vec::new(),
         beyond: 0,
+        unread: false,
         language: Language::English,
     };
     for message in messages {
         context.here = None;
-        let masked = Masked::new(message);
+        let masked = Masked::new(message.trim());
         if language(&masked) == Language::Chinese {
             plan.language = Language::Chinese;
         }
-        for clause in clauses(&masked.text) {
+        let (clauses, more) = clauses(&masked);
+        plan.unread |= more;
+        for clause in clauses {
             match step(&clause, &masked, context) {
                 Some(Step::Help) if plan.steps.contains(&Step::Help) => {}
                 Some(step) => {
@@ -76,34 +82,68 @@ pub(super) fn plan(messages: &[&str], context: &mut Context) -> Plan {
     plan
 }
 
-/// The clauses of a masked message that ask for something.
-fn clauses(text: &str) -> Vec<String> {
+/// The clauses of a message that ask for something, and whether there are more than are read. Where the message is cut,
+/// what stands before the cut may be a part of a clause, which could mean something else, and is not read.
+fn clauses(masked: &Masked) -> (Vec<String>, bool) {
+    let text = BULLET.replace_all(&masked.text, "");
     let mut found = Vec::new();
-    let text = BULLET.replace_all(text, "");
-    for part in CLAUSE_END.split(&text) {
+    let mut parts = CLAUSE_END.split(&text).peekable();
+    while let Some(part) = parts.next() {
         let mut from = 0;
         for join in CLAUSE_JOIN.find_iter(part) {
+            if found.len() > MAX_CLAUSES {
+                break;
+            }
             let ended = &part[from..join.start().max(from)];
-            if !ended.is_empty() && VERB.is_match(&part[join.end()..]) && !ONLY_WHERE.is_match(&tidy(ended)) {
-                found.push(&part[from..join.start()]);
+            let ends = || ended.len() > MAX_CLAUSE || !ONLY_WHERE.is_match(&tidy(ended));
+            if !ended.is_empty() && VERB.is_match(&part[join.end()..]) && ends() {
+                found.extend(asking(ended));
                 from = join.end();
             }
         }
-        found.push(&part[from..]);
+        if masked.whole || parts.peek().is_some() {
+            found.extend(asking(&part[from..]));
+        }
+        if found.len() > MAX_CLAUSES {
+            break;
+        }
     }
-    let clauses = found.into_iter().take(MAX_CLAUSES).map(tidy);
-    clauses
-        .filter(|clause| !clause.is_empty() && !GREETING.is_match(clause))
-        .collect()
+    let more = !masked.whole || found.len() > MAX_CLAUSES;
+    found.truncate(MAX_CLAUSES);
+    (found, more)
+}
+
+/// A clause in tidy words, if it asks for something. One that is too long to be understood stays as it is.
+fn asking(clause: &str) -> Option<String> {
+    let clause = clause.trim();
+    if clause.len() > MAX_CLAUSE {
+        return Some(clause.to_owned());
+    }
+    Some(tidy(clause)).filter(|clause| !clause.is_empty() && !GREETING.is_match(clause))
+}
+
+/// The first so many bytes of a text, or somewhat less.
+pub(super) fn beginning(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
+}
+
+/// The last so many bytes of a text, or somewhat less.
+pub(super) fn ending(text: &str, most: usize) -> &str {
+    let begin = (text.len().saturating_sub(most)..text.len()).find(|at| text.is_char_boundary(*at));
+    &text[begin.unwrap_or(text.len())..]
 }
 
 /// A clause without polite words, and with spaces only where they part words.
 fn tidy(clause: &str) -> String {
     let mut words = clause.trim();
     loop {
-        let before = words;
-        if let Some(found) = AFTER.find(words) {
-            words = words[..found.start()].trim();
+        let before = words.len();
+        let end = ending(words, MAX_AFTER);
+        if let Some(found) = AFTER.find(end) {
+            words = words[..words.len() - end.len() + found.start()].trim();
         }
         if GREETING.is_match(words) {
             return String::new();
@@ -111,7 +151,7 @@ fn tidy(clause: &str) -> String {
         if let Some(found) = BEFORE.find(words) {
             words = words[found.end()..].trim();
         }
-        if words == before {
+        if words.len() == before {
             break;
         }
     }

@@ -26,6 +26,8 @@ pub(super) struct Plan {
     pub(super) unclear: Vec<String>,
     /// How many steps there were beyond [`MAX_STEPS`].
     pub(super) beyond: usize,
+    /// Whether the request has more parts than are read.
+    pub(super) unread: bool,
     /// The language to answer in.
     pub(super) language: Language,
 }

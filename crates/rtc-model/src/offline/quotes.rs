@@ -1,9 +1,18 @@
 //! Takes quoted text out of a request, so that the phrases see only the words around it.
 
-use super::marks::{CLAUSE_END, LINE_FOLLOWS};
+use std::sync::LazyLock;
 
-/// The most quoted pieces of one message that are recognised; later ones stay plain text.
+use regex::Regex;
+
+use super::marks::{CLAUSE_END, LINE_FOLLOWS};
+use super::parse::{beginning, ending};
+use super::place::pattern_anywhere;
+
+/// The most quoted pieces of one message that are recognised; what follows is not read.
 const MAX_QUOTES: usize = 1_000;
+
+/// How much of a message is read, in bytes; quotations count as one character.
+pub(super) const MAX_READ: usize = 100_000;
 
 /// The first of the private characters that stand for quoted pieces.
 const FIRST: u32 = 0xE000;
@@ -27,10 +36,18 @@ const PAIRS: [(&str, &str); 9] = [
     ("«", "»"),
 ];
 
+/// How much of the text before a colon is looked at for words that announce what follows, in bytes.
+const MAX_BEFORE_COLON: usize = 300;
+
+/// Where anything but plain text may begin: a quotation, what is announced, or a character that stands for a quotation.
+static NOTABLE: LazyLock<Regex> = LazyLock::new(|| pattern_anywhere(r#"["'`“‘「『«:：\u{E000}-\u{F8FF}]"#));
+
 /// A message whose quoted pieces are single private characters.
 pub(super) struct Masked {
-    /// The message with the placeholders.
+    /// The message with the placeholders: up to [`MAX_READ`], and up to the last quotation that is recognised.
     pub(super) text: String,
+    /// Whether that is all of the message. If not, its end may be a part of something.
+    pub(super) whole: bool,
     pieces: Vec<Piece>,
 }
 
@@ -41,43 +58,64 @@ struct Piece {
 
 impl Masked {
     /// Masks the quoted pieces of a message. After words such as `with the content:` all the rest is one piece.
+    ///
+    /// The work is linear in the message: whatever is looked for ahead and not found is not looked for again.
     pub(super) fn new(message: &str) -> Masked {
         let mut masked = Masked {
             text: String::new(),
+            whole: true,
             pieces: Vec::new(),
         };
         let mut rest = message;
-        let mut unclosed = [false; PAIRS.len()]; // what was not closed once is not closed later: keeps this linear
-        while let Some(character) = rest.chars().next() {
-            if masked.pieces.len() < MAX_QUOTES {
-                if let Some((inner, shown)) = quotation(rest, masked.text.chars().next_back(), &mut unclosed)
-                {
-                    rest = &rest[shown.len()..];
-                    masked.push(inner, shown);
-                    continue;
+        let mut unclosed = [false; PAIRS.len()]; // what was not closed once is not closed later
+        // Where the line and its first clause end, as what is left of the message there.
+        let (mut line_end, mut clause_end) = (usize::MAX, usize::MAX);
+        while let Some(found) = NOTABLE.find(rest)
+            && masked.text.len() + found.start() <= MAX_READ
+        {
+            masked.text.push_str(&rest[..found.start()]);
+            rest = &rest[found.start()..];
+            let before = masked.text.chars().next_back();
+            if let Some((inner, shown)) = quotation(rest, before, &mut unclosed) {
+                if masked.pieces.len() == MAX_QUOTES {
+                    masked.whole = false;
+                    return masked;
                 }
-                if ends_in_announcement(&masked.text) && !rest.trim().is_empty() && !opens(rest.trim_start())
-                {
-                    masked.push(rest.trim(), rest);
-                    break;
+                rest = &rest[shown.len()..];
+                masked.push(inner, shown);
+                continue;
+            }
+            let notable = found.as_str();
+            rest = &rest[notable.len()..];
+            let private = notable.starts_with(|c| ('\u{E000}'..='\u{F8FF}').contains(&c));
+            masked.text.push_str(if private { " " } else { notable });
+            let ahead = rest.trim_start();
+            let colon = matches!(notable, ":" | "：");
+            if !colon || ahead.is_empty() || opens(ahead) || masked.pieces.len() == MAX_QUOTES {
+                continue;
+            }
+            if ends_in_announcement(&masked.text) {
+                masked.push(rest.trim(), rest);
+                return masked;
+            }
+            if rest.len() <= clause_end && announces_line(&masked.text) {
+                if rest.len() < line_end {
+                    line_end = rest.find('\n').map_or(0, |at| rest.len() - at);
                 }
-                let line = rest
-                    .split_inclusive('\n')
-                    .next()
-                    .unwrap_or(rest)
-                    .trim_end_matches(['\n', '\r']);
-                if announces_line(&masked.text) && is_one_line(line.trim()) {
-                    masked.push(line.trim(), line);
-                    rest = &rest[line.len()..];
-                    continue;
+                let line = rest[..rest.len() - line_end].trim_end_matches('\r');
+                match one_line(line.trim()) {
+                    Line::One => {
+                        masked.push(line.trim(), line);
+                        rest = &rest[line.len()..];
+                    }
+                    Line::EndsAt(at) => clause_end = rest.len() - (line.len() - line.trim_start().len()) - at,
+                    Line::Empty => {}
                 }
             }
-            let private = u32::from(character)
-                .checked_sub(FIRST)
-                .is_some_and(|index| index < 0x1900);
-            masked.text.push(if private { ' ' } else { character });
-            rest = &rest[character.len_utf8()..];
         }
+        let read = beginning(rest, MAX_READ.saturating_sub(masked.text.len()));
+        masked.text.push_str(read);
+        masked.whole = read.len() == rest.len();
         masked
     }
 
@@ -172,17 +210,12 @@ fn opens(text: &str) -> bool {
 
 /// Whether the text so far ends in words that announce content up to the end of the message.
 fn ends_in_announcement(text: &str) -> bool {
-    let Some(words) = text.strip_suffix([':', '：']) else {
-        return false;
-    };
-    let mut words: Vec<char> = words
-        .chars()
-        .rev()
-        .skip_while(|c| c.is_whitespace())
-        .take(12)
-        .collect();
-    words.reverse();
-    let words = words.into_iter().collect::<String>().to_lowercase();
+    let words = ending(text, MAX_BEFORE_COLON);
+    let words = words
+        .strip_suffix([':', '：'])
+        .unwrap_or(words)
+        .trim_end()
+        .to_lowercase();
     [
         "content",
         "contents",
@@ -201,13 +234,31 @@ fn ends_in_announcement(text: &str) -> bool {
 
 /// Whether the text so far ends in words that announce one line.
 fn announces_line(text: &str) -> bool {
-    text.ends_with([':', '：']) && LINE_FOLLOWS.is_match(text)
+    LINE_FOLLOWS.is_match(ending(text, MAX_BEFORE_COLON))
 }
 
-/// Whether all of this can be the line, rather than the line and what to do next.
-fn is_one_line(line: &str) -> bool {
+/// What stands behind words that announce a line.
+enum Line {
+    /// The line, all of it.
+    One,
+    /// The line and what to do next, which begins behind a mark at this byte; or a line that is too long to be read.
+    EndsAt(usize),
+    /// Nothing.
+    Empty,
+}
+
+fn one_line(line: &str) -> Line {
+    if line.len() > MAX_READ {
+        return Line::EndsAt(line.len());
+    }
     let whole = line.trim_end_matches(['.', '!', '?', '。', '！', '？']);
-    !whole.is_empty() && !opens(line) && !CLAUSE_END.is_match(whole)
+    if whole.is_empty() {
+        return Line::Empty;
+    }
+    match CLAUSE_END.find(whole) {
+        Some(end) => Line::EndsAt(end.start()),
+        None => Line::One,
+    }
 }
 
 #[cfg(test)]

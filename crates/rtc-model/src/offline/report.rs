@@ -5,7 +5,8 @@ use super::place::{Needle, Place};
 use super::plan::{Step, Wish};
 use super::results::Match;
 
-/// How a step ended.
+/// How a step ended. A `note` is what the tools said that they left out: without it a statement about what there is
+/// would be false.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Report {
     /// What is in a folder.
@@ -35,6 +36,7 @@ pub(super) enum Report {
         folder: Option<String>,
         count: usize,
         at_least: bool,
+        note: Option<String>,
     },
     /// Lines found by their text.
     Matches {
@@ -48,6 +50,7 @@ pub(super) enum Report {
         needle: Needle,
         place: Place,
         files: Vec<String>,
+        note: Option<String>,
     },
     /// A script ran to its end.
     Ran { result: Vec<String> },
@@ -58,6 +61,7 @@ pub(super) enum Report {
         total: u64,
         files: u64,
         at_least: bool,
+        note: Option<String>,
     },
     /// A text was replaced, or deleted if there is nothing in its place.
     Replaced {
@@ -66,16 +70,22 @@ pub(super) enum Report {
         changed: Vec<(String, u64)>,
         failed: Vec<(String, Failure)>,
         more: bool,
+        note: Option<String>,
     },
     /// Lines were deleted.
     LinesDeleted {
         changed: Vec<(String, u64)>,
         failed: Vec<(String, Failure)>,
+        note: Option<String>,
     },
     /// A text does not occur.
-    Absent { needle: Needle, place: Place },
+    Absent {
+        needle: Needle,
+        place: Place,
+        note: Option<String>,
+    },
     /// There is no empty line.
-    NoEmptyLine { place: Place },
+    NoEmptyLine { place: Place, note: Option<String> },
     /// A file has no such line.
     NoSuchLine { path: String, lines: u64 },
     /// A file was written.
@@ -97,7 +107,7 @@ pub(super) enum Report {
     /// The user was asked which file is meant, and the answer names none of them.
     Unanswered { name: String, answer: String },
     /// Nothing has this name.
-    NoSuchName { name: String },
+    NoSuchName { name: String, note: Option<String> },
     /// A folder stands where a file is needed.
     IsFolder { path: String },
     /// A call of the step failed.

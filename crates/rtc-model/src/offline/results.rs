@@ -9,6 +9,8 @@ use super::place::pattern_anywhere;
 static MATCH: LazyLock<Regex> =
     LazyLock::new(|| pattern_anywhere(r"^(?P<path>/.*?):(?P<line>\d+):(?P<text>.*)$"));
 static NUMBERED: LazyLock<Regex> = LazyLock::new(|| pattern_anywhere(r"^ *(?P<number>\d+)\t(?P<text>.*)$"));
+static PAGE: LazyLock<Regex> =
+    LazyLock::new(|| pattern_anywhere(r"^\[(?:lines?|files?) \d+-\d+ of (?:at least )?\d+\]$"));
 static TOTAL: LazyLock<Regex> = LazyLock::new(|| {
     pattern_anywhere(
         r"(?P<atleast>at least )?(?P<total>\d+) total occurrences?(?:\(s\))? across (?:at least )?(?P<files>\d+) files?",
@@ -63,7 +65,6 @@ impl Document {
 /// The paths of a list, one a line.
 pub(super) fn paths(text: &str) -> Vec<String> {
     text.lines()
-        .map(str::trim_end)
         .filter(|line| line.starts_with('/'))
         .map(str::to_owned)
         .collect()
@@ -79,14 +80,37 @@ pub(super) fn note(text: &str) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join("\n"))
 }
 
+/// What a tool says that it left out, one note a line, if it says something: the notes without those that only tell
+/// how to go on.
+pub(super) fn left_out(text: &str) -> Option<String> {
+    let notes = note(text)?;
+    let notes: Vec<&str> = notes.lines().filter(|note| !is_of_page(note)).collect();
+    (!notes.is_empty()).then(|| notes.join("\n"))
+}
+
+/// Whether a note tells which page of a list this is.
+fn is_of_page(note: &str) -> bool {
+    note.contains("go on with offset=") || note.starts_with("[offset ") || PAGE.is_match(note)
+}
+
+/// Adds the notes of one call to those of others; each is told once.
+pub(super) fn add_notes(notes: &mut Option<String>, more: Option<String>) {
+    for note in more.iter().flat_map(|more| more.lines()) {
+        match notes {
+            None => *notes = Some(note.to_owned()),
+            Some(all) if all.lines().any(|known| known == note) => {}
+            Some(all) => {
+                all.push('\n');
+                all.push_str(note);
+            }
+        }
+    }
+}
+
 /// The entries of a folder; none if the tool says in words that it is empty.
 pub(super) fn entries(text: &str) -> Vec<String> {
     let notes = note(text).map_or(0, |notes| notes.lines().count());
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim_end)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     match &lines[..lines.len().saturating_sub(notes)] {
         [only] if only.starts_with("The folder `") && only.ends_with("is empty") => Vec::new(),
         entries => entries.iter().map(|entry| (*entry).to_owned()).collect(),
@@ -151,6 +175,15 @@ mod tests {
             note("a\n[3 of 9]\n[one more]\n").as_deref(),
             Some("[3 of 9]\n[one more]")
         );
+        let all = "/a\n[files 201-202 of at least 202]\n[1 path could not be read: /b]";
+        assert_eq!(left_out(all).as_deref(), Some("[1 path could not be read: /b]"));
+        assert_eq!(left_out("/a\n[files 1-200 of 300; go on with offset=200]"), None);
+        assert_eq!(paths("/a \n/b\\u{a}c\n"), ["/a ", "/b\\u{a}c"]);
+        let mut notes = None;
+        for note in [None, Some("[a]"), Some("[b]\n[a]"), Some("[b]")] {
+            add_notes(&mut notes, note.map(str::to_owned));
+        }
+        assert_eq!(notes.as_deref(), Some("[a]\n[b]"));
         let one = matches("/a:b.rs:12:let x: u8 = 1;\n--\nnonsense");
         assert_eq!(
             one,

@@ -97,6 +97,9 @@ pub(super) fn summary(plan: &Plan, reports: &[Report]) -> String {
             if !plan.unclear.is_empty() {
                 parts.push(format!("I did not understand {}.", quoted_list(&plan.unclear)));
             }
+            if plan.unread {
+                parts.push("Your request is longer than I can read; I read only its beginning.".to_owned());
+            }
         }
         Language::Chinese => {
             if plan.beyond > 0 {
@@ -108,6 +111,9 @@ pub(super) fn summary(plan: &Plan, reports: &[Report]) -> String {
             if !plan.unclear.is_empty() {
                 parts.push(format!("这部分我没有看懂：{}。", quoted_list(&plan.unclear)));
             }
+            if plan.unread {
+                parts.push("请求太长，我只读了开头部分。".to_owned());
+            }
         }
     }
     parts.join("\n")
@@ -116,28 +122,37 @@ pub(super) fn summary(plan: &Plan, reports: &[Report]) -> String {
 /// What is said when a request is not understood; nothing has been done then.
 pub(super) fn not_understood(plan: &Plan) -> String {
     let nothing_done = !plan.steps.is_empty();
+    let unclear = quoted_list(&plan.unclear);
     match plan.language {
         Language::English => {
-            let first = match (plan.unclear.is_empty(), nothing_done) {
-                (true, _) => String::new(),
-                (false, false) => format!("I did not understand {}.\n\n", quoted_list(&plan.unclear)),
-                (false, true) => format!(
-                    "I did not understand {}, so I have not begun: the request would be done only in part.\n\n",
-                    quoted_list(&plan.unclear)
-                ),
+            let so = if nothing_done {
+                ", so I have not begun: the request would be done only in part"
+            } else {
+                ""
+            };
+            let first = match (plan.unread, plan.unclear.is_empty()) {
+                (false, true) => String::new(),
+                (false, false) => format!("I did not understand {unclear}{so}.\n\n"),
+                (true, true) => format!("Your request is longer than I can read{so}.\n\n"),
+                (true, false) => {
+                    format!(
+                        "I did not understand {unclear}, and your request is longer than I can read{so}.\n\n"
+                    )
+                }
             };
             format!("{first}{}", english::HELP)
         }
         Language::Chinese => {
-            let first = match (plan.unclear.is_empty(), nothing_done) {
-                (true, _) => String::new(),
-                (false, false) => format!("我没有看懂{}。\n\n", quoted_list(&plan.unclear)),
-                (false, true) => {
-                    format!(
-                        "我没有看懂{}，为避免只做一部分，所以什么都没有做。\n\n",
-                        quoted_list(&plan.unclear)
-                    )
-                }
+            let so = if nothing_done {
+                "，为避免只做一部分，所以什么都没有做"
+            } else {
+                ""
+            };
+            let first = match (plan.unread, plan.unclear.is_empty()) {
+                (false, true) => String::new(),
+                (false, false) => format!("我没有看懂{unclear}{so}。\n\n"),
+                (true, true) => format!("请求太长，我读不完{so}。\n\n"),
+                (true, false) => format!("我没有看懂{unclear}，而且请求太长，我读不完{so}。\n\n"),
             };
             format!("{first}{}", chinese::HELP)
         }
@@ -158,7 +173,7 @@ pub(super) fn nothing_unfinished(last: Option<(&Plan, &[Report])>) -> String {
 
 /// A text or name in quotation marks, on one line, shortened if it is long.
 fn named(text: &str) -> String {
-    format!("“{}”", short(&text.replace('\n', "⏎"), MAX_NAMED))
+    format!("“{}”", short(text, MAX_NAMED).replace('\n', "⏎"))
 }
 
 fn quoted_list(texts: &[String]) -> String {
@@ -167,11 +182,10 @@ fn quoted_list(texts: &[String]) -> String {
 }
 
 fn short(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
-    let kept: String = text.chars().take(most).collect();
-    format!("{kept}…")
 }
 
 /// Lines of a list, each behind a dash; `more` words the rest.

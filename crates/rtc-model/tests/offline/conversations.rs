@@ -410,3 +410,206 @@ fn a_quoted_script_runs_as_it_was_written_and_what_was_read_before_is_read_again
     let answer = conversation().without("script").ask("run this script: `1 + 1`");
     assert!(answer.contains("the tool `script` is not available"), "{answer}");
 }
+
+#[test]
+fn a_request_that_is_too_long_is_not_done_in_part() {
+    let long = |request: &str| format!("{request}\n{}", "read a.txt\n".repeat(300));
+    for (request, said) in [
+        (
+            "replace old by new in a.txt",
+            "longer than I can read, so I have not begun",
+        ),
+        (
+            "把 a.txt 中的 old 替换成 new",
+            "请求太长，我读不完，为避免只做一部分",
+        ),
+        ("read a.txt", "longer than I can read; I read only its beginning"),
+        ("读取 a.txt", "请求太长，我只读了开头部分"),
+    ] {
+        let mut conversation = Conversation::new(Folder::new(&[("/a.txt", "old\n")]));
+        let answer = conversation.ask(&long(request));
+        assert!(answer.contains(said), "{request}: {answer}");
+        assert_eq!(conversation.folder.files["/a.txt"], "old\n", "{request}");
+    }
+}
+
+/// What the tools leave out stands in the answer: without it the answer would be false.
+#[test]
+fn what_could_not_be_read_is_told() {
+    const NOTE: &str = "[2 paths could not be read: /a, /b]";
+    for (request, tool, result, said) in [
+        (
+            "search for old",
+            "grep",
+            "No matches found",
+            "“old” does not occur in the whole project, as far as I could see.",
+        ),
+        (
+            "which files contain old",
+            "grep",
+            "No files found",
+            "No file in the whole project contains “old”, as far as I could see.",
+        ),
+        (
+            "count old",
+            "grep",
+            "No matches found",
+            "“old” does not occur in the whole project, as far as I could see.",
+        ),
+        (
+            "replace old by new everywhere",
+            "grep",
+            "No files found",
+            "“old” does not occur in the whole project, as far as I could see, so I changed nothing.",
+        ),
+        (
+            "delete the lines containing old in *.md",
+            "grep",
+            "No files found",
+            "“old” does not occur in *.md, as far as I could see, so I changed nothing.",
+        ),
+        (
+            "delete all empty lines in *.md",
+            "grep",
+            "No files found",
+            "There is no empty line in *.md, as far as I could see, so I changed nothing.",
+        ),
+        (
+            "find *.md",
+            "find",
+            "No files found",
+            "There is no file named *.md, as far as I could see.",
+        ),
+        (
+            "read *.md",
+            "find",
+            "No files found",
+            "There is no file named *.md, as far as I could see.",
+        ),
+        (
+            "how many *.md files are there",
+            "find",
+            "/x.md",
+            "There is at least 1 file named *.md.",
+        ),
+        (
+            "read nowhere",
+            "find",
+            "No files found",
+            "I found no file or folder named “nowhere”.",
+        ),
+        (
+            "search for old",
+            "grep",
+            "/x.md:1:old",
+            "“old” occurs on 1 line of 1 file in the whole project:",
+        ),
+        (
+            "which files contain old",
+            "grep",
+            "Found at least 1 file\n/x.md",
+            "1 file in the whole project with “old”:",
+        ),
+        (
+            "count old",
+            "grep",
+            "/x.md:2\n\nFound at least 2 total occurrences across 1 file",
+            "“old” occurs at least 2 times in 1 file",
+        ),
+        (
+            "搜索 old",
+            "grep",
+            "No matches found",
+            "整个项目中没有找到“old”。",
+        ),
+        (
+            "哪些文件包含 old",
+            "grep",
+            "No files found",
+            "整个项目中没有找到“old”。",
+        ),
+        (
+            "统计 old 出现的次数",
+            "grep",
+            "No matches found",
+            "整个项目中没有找到“old”。",
+        ),
+        (
+            "把所有的 old 替换成 new",
+            "grep",
+            "No files found",
+            "整个项目中没有找到“old”，没有改动。",
+        ),
+        ("查找所有 *.md 文件", "find", "No files found", "没有找到"),
+    ] {
+        let mut conversation = Conversation::new(Folder::new(&[("/x.md", "old\n")]));
+        conversation
+            .folder
+            .fixed
+            .push((tool, format!("{result}\n{NOTE}")));
+        let answer = conversation.ask(request);
+        assert!(answer.contains(said), "{request}: {answer}");
+        assert!(answer.ends_with(NOTE), "{request}: {answer}");
+    }
+}
+
+#[test]
+fn what_was_left_out_of_a_change_is_told() {
+    const NOTE: &str = "[1 path could not be read: /locked.md]";
+    for request in [
+        "replace old by new everywhere",
+        "把所有的 old 替换成 new",
+        "delete the lines containing old in *.md",
+    ] {
+        let mut conversation = Conversation::new(Folder::new(&[("/x.md", "old\nother\n")]));
+        conversation
+            .folder
+            .fixed
+            .push(("grep", format!("Found at least 1 file\n/x.md\n{NOTE}")));
+        let answer = conversation.ask(request);
+        assert!(answer.ends_with(NOTE), "{request}: {answer}");
+        assert!(!conversation.folder.files["/x.md"].contains("old"), "{request}");
+    }
+}
+
+/// No search finds a link that leads nowhere or outside; the tool itself says what it is.
+#[test]
+fn a_name_that_only_the_tool_knows_is_told_in_its_words() {
+    let refusal = "`/out` leaves the project folder through the link `/out`; only what is inside the project can be used";
+    for request in [
+        "read out",
+        "replace old by new in out",
+        "append 'x' to out",
+        "读取 out",
+    ] {
+        let mut conversation = Conversation::new(Folder::new(&[("/a.md", "old\n")]));
+        let text = format!("[Tool Error] read failed: {refusal}");
+        conversation
+            .folder
+            .failing
+            .push(("read", "/out".to_owned(), text));
+        let answer = conversation.ask(request);
+        assert!(answer.contains(refusal), "{request}: {answer}");
+    }
+    let mut conversation = Conversation::new(Folder::new(&[("/a.md", "old\n")]));
+    insta::assert_snapshot!(conversation.ask("read out"), @"I found no file or folder named “out”.");
+}
+
+#[test]
+fn a_rejection_is_told_once() {
+    for text in [
+        "[Tool Rejected] edit was rejected: the call was refused: not now",
+        "[Tool Rejected] edit was rejected: not now",
+    ] {
+        let mut conversation = Conversation::new(Folder::new(&[("/a.md", "old\n")]));
+        conversation
+            .folder
+            .failing
+            .push(("edit", "/a.md".to_owned(), text.to_owned()));
+        let answer = conversation.ask("replace old by new in a.md");
+        assert!(
+            answer.ends_with("/a.md: it was not allowed (not now)"),
+            "{answer}"
+        );
+    }
+}

@@ -23,6 +23,8 @@ pub(crate) struct Folder {
     pub(crate) scripts: VecDeque<String>,
     /// Calls that fail: tool, path and the text that the model reads.
     pub(crate) failing: Vec<(&'static str, String, String)>,
+    /// What tools answer whatever they are asked.
+    pub(crate) fixed: Vec<(&'static str, String)>,
     /// The content of each file as the session knows it.
     known: BTreeMap<String, String>,
 }
@@ -65,6 +67,9 @@ impl Folder {
             .find(|(failing, at, _)| *failing == tool && (*at == path || at == "*"))
         {
             return (answer.clone(), true);
+        }
+        if let Some((_, answer)) = self.fixed.iter().find(|(fixed, _)| *fixed == tool) {
+            return (answer.clone(), false);
         }
         let answer = match tool {
             "ls" => self.ls(&path),
@@ -115,7 +120,9 @@ impl Folder {
 
     fn read(&mut self, path: &str, arguments: &Value) -> Answer {
         let Some(content) = self.files.get(path) else {
-            return Err(format!("no file {path}"));
+            return Err(format!(
+                "`{path}` does not exist; the nearest folder that does is `/`"
+            ));
         };
         self.known.insert(path.to_owned(), content.clone());
         let lines: Vec<&str> = content.lines().collect();

@@ -3,11 +3,15 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
 
 /// How many names are tried for the folder before giving up.
 const MAX_NAMES: u32 = 1_000;
+
+/// The number of the next name: none is used twice by one process.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A fresh folder of our own that is removed at the end.
 pub(super) struct Scratch {
@@ -22,7 +26,8 @@ impl Scratch {
         let parent = std::env::temp_dir()
             .canonicalize()
             .context("no folder for temporary files")?;
-        for number in 0..MAX_NAMES {
+        for _ in 0..MAX_NAMES {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("rtc-desktop-demo-{}-{number}", std::process::id()));
             let mut builder = fs::DirBuilder::new();
             #[cfg(unix)]

@@ -159,3 +159,19 @@ fn a_difference_is_text_in_every_encoding() {
     +Café color
     ");
 }
+
+/// What the demo asks for is the offline model's own example: the two must not drift apart.
+#[test]
+fn the_request_is_the_one_that_the_offline_model_shows() {
+    let source = shell::repository_root()
+        .unwrap()
+        .join("crates/rtc-model/src/offline.rs");
+    let source = fs::read_to_string(source).unwrap();
+    let words = |text: &str| {
+        text.replace('\\', "")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert!(words(&source).contains(&words(DEMO_REQUEST)));
+}

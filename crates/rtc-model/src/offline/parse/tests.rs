@@ -1,5 +1,6 @@
 use super::super::place::{Needle, Place};
 use super::super::plan::Window;
+use super::super::quotes::MAX_READ;
 use super::*;
 
 fn steps(message: &str) -> Vec<Step> {
@@ -32,7 +33,89 @@ fn clauses_are_parted_where_a_verb_follows() {
         ("first list src; finally read a.md", &["list src", "read a.md"]),
     ];
     for (message, expected) in table {
-        assert_eq!(clauses(message), expected, "{message}");
+        let (clauses, more) = clauses(&Masked::new(message));
+        assert_eq!(clauses, expected, "{message}");
+        assert!(!more, "{message}");
+    }
+}
+
+/// Ten megabytes of anything are read in time: with work that grows with the square this would take days.
+#[test]
+fn a_request_of_ten_megabytes_is_read_whatever_it_is_made_of() {
+    const SIZE: usize = 10_000_000;
+    let units = [
+        "x",
+        "x ",
+        " ",
+        "\n",
+        ".",
+        ". ",
+        "please ",
+        ":",
+        "x: ",
+        "'",
+        "\"",
+        "`",
+        "“",
+        "'a",
+        "'a' ",
+        "« ",
+        "read a.md\n",
+        "read a.md and ",
+        "in a and list ",
+        "list, ",
+        "with the content:“",
+        "add a line: ",
+        "add a line:“",
+        "add a line:.",
+        "add line to a.md: x ; ",
+        "甲",
+        "读取甲，",
+        "加一行：",
+        "把“甲”换成乙。",
+        "\u{E000}",
+        "- ",
+    ];
+    for unit in units {
+        let read = |first: &str, last: &str| {
+            let message = format!("{first}{}{last}", unit.repeat(SIZE / unit.len()));
+            plan(&[&message], &mut Context::default())
+        };
+        // What is announced as content is one piece, however long.
+        let one_piece = ["add a line: ", "add a line:."].contains(&unit);
+        for (first, last) in [("add a line to a.md: ", "; x"), ("read a.md. ", "\nlist src.")] {
+            assert_eq!(read(first, last).unread, !one_piece, "{first}{unit:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_read_is_told() {
+    let parts = |count: usize| "read a.md\n".repeat(count);
+    let quotes = |count: usize| "'a' ".repeat(count);
+    let table = [
+        (parts(MAX_CLAUSES), false, MAX_CLAUSES),
+        (parts(MAX_CLAUSES + 1), true, MAX_CLAUSES),
+        (format!("{}\n\n", parts(MAX_CLAUSES)), false, MAX_CLAUSES),
+        (format!("read a.md\n{}", quotes(1_000)), false, 1),
+        (format!("read a.md\n{}read b.md", quotes(1_001)), true, 1),
+        // A path that is cut could be another one.
+        (
+            format!("read a.md;{}read /b/c/d", " ".repeat(MAX_READ - 15)),
+            true,
+            1,
+        ),
+        (format!("read a.md;{}", "x".repeat(MAX_CLAUSE + 1)), false, 1),
+        (format!("read a.md;{}", "x".repeat(MAX_READ)), true, 1),
+    ];
+    for (message, unread, steps) in table {
+        let read = plan(&[&message], &mut Context::default());
+        let start: String = message.chars().take(20).collect();
+        assert_eq!(
+            (read.unread, read.steps.len() + read.beyond),
+            (unread, steps),
+            "{start}"
+        );
     }
 }
 

@@ -8,6 +8,7 @@ use super::super::place::{Needle, Place, is_file_name, virtual_path};
 use super::super::plan::{Lines, Window};
 use super::super::report::Report;
 use super::super::results;
+use super::target::FilesWith;
 use super::{Halt, Run, path_argument, skipped, wants_a_read};
 
 /// The files that a step changed with a count each, and those where it failed.
@@ -24,11 +25,12 @@ impl Run<'_> {
             }]);
         }
         let needle = Needle::literal(from.to_owned());
-        let (files, more) = self.files_with(&needle, place)?;
+        let FilesWith { files, more, note } = self.files_with(&needle, place)?;
         if files.is_empty() {
             return Ok(vec![Report::Absent {
                 needle,
                 place: place.clone(),
+                note,
             }]);
         }
         let (changed, failed) = self.change_each(files, |run, path| run.replace_in(path, from, to))?;
@@ -39,6 +41,7 @@ impl Run<'_> {
             changed,
             failed,
             more,
+            note,
         }])
     }
 
@@ -106,18 +109,25 @@ impl Run<'_> {
             Lines::Empty => Some(Needle::regex(EMPTY_LINE)),
             Lines::Numbered(..) | Lines::Last(_) => None,
         };
+        let (files, note) = match (&needle, place) {
+            (Some(needle), place) => {
+                let found = self.files_with(needle, place)?;
+                (found.files, found.note)
+            }
+            (None, Place::Names(names)) if names.len() == 1 => (self.files_named(&names[0])?, None),
+            (None, _) => return Ok(vec![Report::NoText]),
+        };
         let absent = || match which {
             Lines::Containing(text) | Lines::Equal(text) => Some(Report::Absent {
                 needle: Needle::literal(text.clone()),
                 place: place.clone(),
+                note: note.clone(),
             }),
-            Lines::Empty => Some(Report::NoEmptyLine { place: place.clone() }),
+            Lines::Empty => Some(Report::NoEmptyLine {
+                place: place.clone(),
+                note: note.clone(),
+            }),
             Lines::Numbered(..) | Lines::Last(_) => None,
-        };
-        let files = match (&needle, place) {
-            (Some(needle), place) => self.files_with(needle, place)?.0,
-            (None, Place::Names(names)) if names.len() == 1 => self.files_named(&names[0])?,
-            (None, _) => return Ok(vec![Report::NoText]),
         };
         if files.is_empty()
             && let Some(absent) = absent()
@@ -145,7 +155,11 @@ impl Run<'_> {
         Ok(vec![match (short, absent()) {
             (Some((path, lines)), None) => Report::NoSuchLine { path, lines },
             (Some(_), Some(absent)) if nothing => absent,
-            _ => Report::LinesDeleted { changed, failed },
+            _ => Report::LinesDeleted {
+                changed,
+                failed,
+                note,
+            },
         }])
     }
 

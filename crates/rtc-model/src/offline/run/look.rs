@@ -7,7 +7,7 @@ use super::super::place::{Needle, Place, is_file_name, virtual_path};
 use super::super::plan::{Step, Window};
 use super::super::report::Report;
 use super::super::results::{self, Document};
-use super::target::{Scope, Target};
+use super::target::{FilesWith, Scope, Target};
 use super::{Halt, Run, arguments, path_argument};
 
 /// The most files that one step reads.
@@ -31,25 +31,27 @@ impl Run<'_> {
             Place::Everywhere => Ok(vec![self.list_folder("/")?]),
             Place::Folder(path) => Ok(vec![self.list_folder(path)?]),
             Place::Glob { glob, folder } => {
-                let found = self.find(glob, folder.as_deref())?;
-                let files: Vec<String> = found.into_iter().filter(|path| !path.ends_with('/')).collect();
+                let text = self.find_text(glob, folder.as_deref())?;
+                let found = results::paths(&text).into_iter();
+                let files: Vec<String> = found.filter(|path| !path.ends_with('/')).collect();
                 if files.is_empty() {
                     let (pattern, folder) = (glob.clone(), folder.clone());
                     return Ok(vec![Report::Found {
                         pattern,
                         folder,
                         paths: files,
-                        note: None,
+                        note: results::left_out(&text),
                     }]);
                 }
                 self.read_files(files, window, step)
             }
             Place::Matching(needle, place) => {
-                let (files, _) = self.files_with(needle, place)?;
+                let FilesWith { files, note, .. } = self.files_with(needle, place)?;
                 if files.is_empty() {
                     return Ok(vec![Report::Absent {
                         needle: needle.clone(),
                         place: (**place).clone(),
+                        note,
                     }]);
                 }
                 self.read_files(files, window, step)
@@ -185,6 +187,7 @@ impl Run<'_> {
                 folder,
                 count,
                 at_least: note.is_some(),
+                note: results::left_out(&text),
             }]);
         }
         Ok(vec![Report::Found {
@@ -219,8 +222,13 @@ impl Run<'_> {
     ) -> Result<Vec<Report>, Halt> {
         let (needle, place) = (needle.clone(), place.clone());
         if files_only {
-            let (files, _) = self.files_with(&needle, &place)?;
-            return Ok(vec![Report::Files { needle, place, files }]);
+            let FilesWith { files, note, .. } = self.files_with(&needle, &place)?;
+            return Ok(vec![Report::Files {
+                needle,
+                place,
+                files,
+                note,
+            }]);
         }
         let scopes = self.scopes(&place)?;
         let (mut matches, mut note) = (Vec::new(), None);
@@ -229,7 +237,7 @@ impl Run<'_> {
         })? {
             let text = found?;
             matches.extend(results::matches(&text));
-            note = note.or_else(|| results::note(&text));
+            results::add_notes(&mut note, results::note(&text));
         }
         Ok(vec![Report::Matches {
             needle,
@@ -241,11 +249,13 @@ impl Run<'_> {
 
     pub(super) fn count(&mut self, needle: &Needle, place: &Place) -> Result<Vec<Report>, Halt> {
         let scopes = self.scopes(place)?;
-        let (mut total, mut files, mut at_least) = (0, 0, false);
+        let (mut total, mut files, mut at_least, mut note) = (0, 0, false, None);
         for found in self.each(scopes, |run, scope: Scope| {
             run.grep(needle, &scope, "count", None)
         })? {
-            let (one_total, one_files, one_at_least) = results::total(&found?);
+            let text = found?;
+            let (one_total, one_files, one_at_least) = results::total(&text);
+            results::add_notes(&mut note, results::left_out(&text));
             total += one_total;
             files += one_files;
             at_least |= one_at_least;
@@ -257,6 +267,7 @@ impl Run<'_> {
             total,
             files,
             at_least,
+            note,
         }])
     }
 }

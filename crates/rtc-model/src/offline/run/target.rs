@@ -6,7 +6,7 @@ use super::super::place::{Needle, Place, is_file_name, virtual_path};
 use super::super::report::Report;
 use super::super::results;
 use super::super::speech;
-use super::{Halt, Run, arguments};
+use super::{Halt, Run, arguments, path_argument};
 
 /// The most files that one step works on.
 pub(super) const MAX_FILES: usize = 1_000;
@@ -45,6 +45,15 @@ pub(super) struct Scope {
     pub(super) glob: Option<String>,
 }
 
+/// Files in which a text occurs.
+pub(super) struct FilesWith {
+    pub(super) files: Vec<String>,
+    /// Whether there are more than [`MAX_FILES`].
+    pub(super) more: bool,
+    /// What the tools said that they left out.
+    pub(super) note: Option<String>,
+}
+
 impl Run<'_> {
     /// Where to search for a place.
     pub(super) fn scopes(&mut self, place: &Place) -> Result<Vec<Scope>, Halt> {
@@ -70,8 +79,9 @@ impl Run<'_> {
                 return Ok(scopes);
             }
             Place::Matching(needle, place) => {
-                let (files, _) = self.files_with(needle, place)?;
-                return Ok(files
+                return Ok(self
+                    .files_with(needle, place)?
+                    .files
                     .into_iter()
                     .map(|path| Scope {
                         path: Some(path),
@@ -101,6 +111,12 @@ impl Run<'_> {
                     vec![Target::new(&virtual_path(name))]
                 }
                 Err(Halt::NotOffered(_)) if is_file_name(name) => vec![Target::new(&virtual_path(name))],
+                Err(Halt::Stop(report)) if matches!(*report, Report::NoSuchName { .. }) => {
+                    match self.hidden(name)? {
+                        Some(target) => vec![target],
+                        None => return Err(Halt::Stop(report)),
+                    }
+                }
                 Err(halt) => return Err(halt),
             }
         };
@@ -108,17 +124,31 @@ impl Run<'_> {
         Ok(targets)
     }
 
+    /// What is at the top under a name that no search finds: hidden, ignored, or a link that leads nowhere or outside,
+    /// of which the tool itself says what it is.
+    fn hidden(&mut self, name: &str) -> Result<Option<Target>, Halt> {
+        let path = virtual_path(name);
+        match self.call("read", path_argument(&path)) {
+            Ok(_) => Ok(Some(Target::new(&path))),
+            Err(Halt::Failed(failure)) if failure.reason.contains("; the nearest ") => Ok(None),
+            Err(Halt::NotOffered(_)) => Ok(None),
+            Err(halt) => Err(halt),
+        }
+    }
+
     /// Looks for a mere name everywhere, and asks the user if several files fit equally well.
     pub(super) fn located(&mut self, name: &str) -> Result<Vec<Target>, Halt> {
         let exact = is_file_name(name);
         let rest = if exact { "" } else { "*" };
-        let mut found = self.find(&format!("{}{rest}", literal(name)), None)?;
-        if found.is_empty() && any_case(name) != literal(name) {
-            found = self.find(&format!("{}{rest}", any_case(name)), None)?;
+        let mut text = self.find_text(&format!("{}{rest}", literal(name)), None)?;
+        if results::paths(&text).is_empty() && any_case(name) != literal(name) {
+            text = self.find_text(&format!("{}{rest}", any_case(name)), None)?;
         }
+        let found = results::paths(&text);
         if found.is_empty() {
             return Err(Halt::stop(Report::NoSuchName {
                 name: name.to_owned(),
+                note: results::left_out(&text),
             }));
         }
         let targets: Vec<Target> = found.iter().map(|path| Target::new(path)).collect();
@@ -133,11 +163,6 @@ impl Run<'_> {
             [_] => Ok(candidates),
             _ => self.ask_which(name, candidates),
         }
-    }
-
-    /// All paths that match a glob.
-    pub(super) fn find(&mut self, pattern: &str, folder: Option<&str>) -> Result<Vec<String>, Halt> {
-        Ok(results::paths(&self.find_text(pattern, folder)?))
     }
 
     /// The find tool's answer.
@@ -193,17 +218,19 @@ impl Run<'_> {
         }
     }
 
-    /// The files of a place in which a text occurs, and whether there are more than [`MAX_FILES`].
-    pub(super) fn files_with(&mut self, needle: &Needle, place: &Place) -> Result<(Vec<String>, bool), Halt> {
+    /// The files of a place in which a text occurs.
+    pub(super) fn files_with(&mut self, needle: &Needle, place: &Place) -> Result<FilesWith, Halt> {
         // The files with a text, among the files with the same text.
         let place = match place {
             Place::Matching(same, place) if same == needle => place,
             place => place,
         };
         let scopes = self.scopes(place)?;
-        let mut files = Vec::new();
+        let (mut files, mut note) = (Vec::new(), None);
         for found in self.each(scopes, |run, scope| run.files_in(needle, &scope))? {
-            for file in found? {
+            let (found, left_out) = found?;
+            results::add_notes(&mut note, left_out);
+            for file in found {
                 if !files.contains(&file) {
                     files.push(file);
                 }
@@ -211,18 +238,18 @@ impl Run<'_> {
         }
         let more = files.len() > MAX_FILES;
         files.truncate(MAX_FILES);
-        Ok((files, more))
+        Ok(FilesWith { files, more, note })
     }
 
-    fn files_in(&mut self, needle: &Needle, scope: &Scope) -> Result<Vec<String>, Halt> {
+    fn files_in(&mut self, needle: &Needle, scope: &Scope) -> Result<(Vec<String>, Option<String>), Halt> {
         let mut files: Vec<String> = Vec::new();
         loop {
-            let page =
-                results::paths(&self.grep(needle, scope, "files_with_matches", Some((PAGE, files.len())))?);
+            let text = self.grep(needle, scope, "files_with_matches", Some((PAGE, files.len())))?;
+            let page = results::paths(&text);
             let complete = page.len() < PAGE;
             files.extend(page);
             if complete || files.len() > MAX_FILES {
-                return Ok(files);
+                return Ok((files, results::left_out(&text)));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the planner says in Chinese.
 
 use super::super::history::{Failure, FailureKind};
-use super::super::place::Place;
+use super::super::place::{Needle, Place};
 use super::super::plan::{ALL, Language, Lines, Step, Window, Wish};
 use super::super::report::Report;
 use super::{MAX_REASON, excerpt, list, named, needle_words, place_words, short, total};
@@ -159,18 +159,21 @@ pub(super) fn report(report: &Report) -> String {
             folder,
             count,
             at_least,
+            note,
         } => {
             let least = if *at_least { "至少" } else { "共" };
-            format!("{least}有 {count} 个{}。", files(pattern, folder.as_deref()))
+            let note = noted(note.as_deref());
+            format!(
+                "{least}有 {count} 个{}。{note}",
+                files(pattern, folder.as_deref())
+            )
         }
         Report::Matches {
             needle,
             place,
             matches,
-            ..
-        } if matches.is_empty() => {
-            format!("{}中没有{}。", at(place).trim_start(), needle_words(needle))
-        }
+            note,
+        } if matches.is_empty() => absent(needle, place, note.as_deref(), "。"),
         Report::Matches {
             needle,
             place,
@@ -193,21 +196,38 @@ pub(super) fn report(report: &Report) -> String {
                 noted(note.as_deref())
             )
         }
-        Report::Files { needle, place, files } if files.is_empty() => {
+        Report::Files {
+            needle,
+            place,
+            files,
+            note: None,
+        } if files.is_empty() => {
             format!(
                 "{}中没有文件包含{}。",
                 at(place).trim_start(),
                 needle_words(needle)
             )
         }
-        Report::Files { needle, place, files } => {
+        Report::Files {
+            needle,
+            place,
+            files,
+            note,
+        } if files.is_empty() => absent(needle, place, note.as_deref(), "。"),
+        Report::Files {
+            needle,
+            place,
+            files,
+            note,
+        } => {
             let lines = list(files, String::clone, more);
             let place = at(place);
             format!(
-                "{}中有 {} 个文件包含{}：{lines}",
+                "{}中有 {} 个文件包含{}：{lines}{}",
                 place.trim_start(),
                 files.len(),
-                needle_words(needle)
+                needle_words(needle),
+                noted(note.as_deref())
             )
         }
         Report::Ran { result } if result.is_empty() => "脚本已运行，没有结果。".to_owned(),
@@ -221,22 +241,23 @@ pub(super) fn report(report: &Report) -> String {
             needle,
             place,
             total: 0,
+            note,
             ..
-        } => {
-            format!("{}中没有{}。", at(place).trim_start(), needle_words(needle))
-        }
+        } => absent(needle, place, note.as_deref(), "。"),
         Report::Counted {
             needle,
             place,
             total,
             files,
             at_least,
+            note,
         } => {
             let least = if *at_least { "至少" } else { "共" };
             format!(
-                "{}在{}的 {files} 个文件中{least}出现 {total} 次。",
+                "{}在{}的 {files} 个文件中{least}出现 {total} 次。{}",
                 needle_words(needle),
-                at(place)
+                at(place),
+                noted(note.as_deref())
             )
         }
         Report::Replaced {
@@ -245,6 +266,7 @@ pub(super) fn report(report: &Report) -> String {
             changed,
             failed,
             more: rest,
+            note,
         } => {
             let (times, count) = (total(changed), changed.len());
             let mut text = match (changed.is_empty(), to.is_empty()) {
@@ -263,9 +285,14 @@ pub(super) fn report(report: &Report) -> String {
             if *rest {
                 text.push_str("\n还有更多文件包含它，请再说一次。");
             }
+            text.push_str(&noted(note.as_deref()));
             text
         }
-        Report::LinesDeleted { changed, failed } => {
+        Report::LinesDeleted {
+            changed,
+            failed,
+            note,
+        } => {
             let text = if changed.is_empty() {
                 "没有删除任何行。".to_owned()
             } else {
@@ -276,16 +303,13 @@ pub(super) fn report(report: &Report) -> String {
                     total(changed)
                 )
             };
-            text + &failures(failed)
+            text + &failures(failed) + &noted(note.as_deref())
         }
-        Report::Absent { needle, place } => {
-            format!(
-                "{}中没有{}，没有改动。",
-                at(place).trim_start(),
-                needle_words(needle)
-            )
+        Report::Absent { needle, place, note } => absent(needle, place, note.as_deref(), "，没有改动。"),
+        Report::NoEmptyLine { place, note } => {
+            let note = noted(note.as_deref());
+            format!("{}中没有找到空行，没有改动。{note}", at(place).trim_start())
         }
-        Report::NoEmptyLine { place } => format!("{}中没有空行，没有改动。", at(place).trim_start()),
         Report::NoSuchLine { path, lines } => format!("{path} 只有 {lines} 行，没有改动。"),
         Report::Wrote {
             path,
@@ -316,7 +340,13 @@ pub(super) fn report(report: &Report) -> String {
                 named(answer)
             )
         }
-        Report::NoSuchName { name } => format!("没有找到名为{}的文件或目录。", named(name)),
+        Report::NoSuchName { name, note } => {
+            format!(
+                "没有找到名为{}的文件或目录。{}",
+                named(name),
+                noted(note.as_deref())
+            )
+        }
         Report::IsFolder { path } => format!("{path} 是目录，这里需要一个文件名。"),
         Report::Failed {
             step: failed,
@@ -335,6 +365,16 @@ pub(super) fn report(report: &Report) -> String {
         }
         Report::Help => HELP.to_owned(),
     }
+}
+
+/// That a text does not occur; where something was left out, only that it was not found.
+fn absent(needle: &Needle, place: &Place, note: Option<&str>, end: &str) -> String {
+    let (needle, place) = (
+        needle_words(needle),
+        spaced(&place_words(place, Language::Chinese)),
+    );
+    let found = if note.is_some() { "没有找到" } else { "没有" };
+    format!("{}中{found}{needle}{end}{}", place.trim_start(), noted(note))
 }
 
 fn failures(failed: &[(String, Failure)]) -> String {

@@ -1,7 +1,7 @@
 //! What the planner says in English.
 
 use super::super::history::{Failure, FailureKind};
-use super::super::place::Place;
+use super::super::place::{Needle, Place};
 use super::super::plan::{ALL, Language, Lines, Step, Window, Wish};
 use super::super::report::Report;
 use super::{MAX_REASON, excerpt, list, named, needle_words, place_words, short, total};
@@ -135,7 +135,8 @@ pub(super) fn report(report: &Report) -> String {
         }
         Report::OnlyRead { read, of } => format!("I read only the first {read} of {of} files."),
         Report::Found { pattern, folder, paths, note } if paths.is_empty() => {
-            format!("There is no file{}.{}", called(pattern, folder.as_deref()), noted(note.as_deref()))
+            let seen = seen(note.as_deref());
+            format!("There is no file{}{seen}.{}", called(pattern, folder.as_deref()), noted(note.as_deref()))
         }
         Report::Found { pattern, folder, paths, note } => format!(
             "I found {}{}:{}{}",
@@ -144,13 +145,14 @@ pub(super) fn report(report: &Report) -> String {
             list(paths, String::clone, more),
             noted(note.as_deref())
         ),
-        Report::FoundCount { pattern, folder, count, at_least } => {
+        Report::FoundCount { pattern, folder, count, at_least, note } => {
             let least = if *at_least { "at least " } else { "" };
             let of = called(pattern, folder.as_deref());
-            format!("There {} {least}{}{of}.", if *count == 1 { "is" } else { "are" }, many(*count, "file"))
+            let are = if *count == 1 { "is" } else { "are" };
+            format!("There {are} {least}{}{of}.{}", many(*count, "file"), noted(note.as_deref()))
         }
-        Report::Matches { needle, place, matches, .. } if matches.is_empty() => {
-            format!("{} does not occur {}.", needle_words(needle), at(place))
+        Report::Matches { needle, place, matches, note } if matches.is_empty() => {
+            absent(needle, place, note.as_deref())
         }
         Report::Matches { needle, place, matches, note } => {
             let mut paths: Vec<&str> = matches.iter().map(|one| one.path.as_str()).collect();
@@ -165,26 +167,26 @@ pub(super) fn report(report: &Report) -> String {
                 noted(note.as_deref())
             )
         }
-        Report::Files { needle, place, files } if files.is_empty() => {
-            format!("No file {} contains {}.", at(place), needle_words(needle))
+        Report::Files { needle, place, files, note } if files.is_empty() => {
+            let (seen, note) = (seen(note.as_deref()), noted(note.as_deref()));
+            format!("No file {} contains {}{seen}.{note}", at(place), needle_words(needle))
         }
-        Report::Files { needle, place, files } => {
-            let lines = list(files, String::clone, more);
-            format!("{} {} with {}:{lines}", many(files.len(), "file"), at(place), needle_words(needle))
+        Report::Files { needle, place, files, note } => {
+            let (lines, note) = (list(files, String::clone, more), noted(note.as_deref()));
+            format!("{} {} with {}:{lines}{note}", many(files.len(), "file"), at(place), needle_words(needle))
         }
         Report::Ran { result } if result.is_empty() => "The script ran and gave no result.".to_owned(),
         Report::Ran { result } => {
             format!("The script ran:{}", excerpt(result, |rest| format!("… and {}", many(rest, "further line"))))
         }
-        Report::Counted { needle, place, total: 0, .. } => {
-            format!("{} does not occur {}.", needle_words(needle), at(place))
-        }
-        Report::Counted { needle, place, total, files, at_least } => {
+        Report::Counted { needle, place, total: 0, note, .. } => absent(needle, place, note.as_deref()),
+        Report::Counted { needle, place, total, files, at_least, note } => {
             let least = if *at_least { "at least " } else { "" };
             let (times, files) = (many(*total, "time"), many(*files, "file"));
-            format!("{} occurs {least}{times} in {files} {}.", needle_words(needle), at(place))
+            let note = noted(note.as_deref());
+            format!("{} occurs {least}{times} in {files} {}.{note}", needle_words(needle), at(place))
         }
-        Report::Replaced { from, to, changed, failed, more: rest } => {
+        Report::Replaced { from, to, changed, failed, more: rest, note } => {
             let mut text = match (changed.is_empty(), to.is_empty()) {
                 (true, _) => format!("I changed nothing: {} is as it was.", named(from)),
                 (false, true) => format!(
@@ -206,9 +208,10 @@ pub(super) fn report(report: &Report) -> String {
             if *rest {
                 text.push_str("\nThere are more files with it; ask again to go on.");
             }
+            text.push_str(&noted(note.as_deref()));
             text
         }
-        Report::LinesDeleted { changed, failed } => {
+        Report::LinesDeleted { changed, failed, note } => {
             let (lines, files) = (many(total(changed), "line"), many(changed.len(), "file"));
             let text = if changed.is_empty() {
                 "I deleted no line.".to_owned()
@@ -216,13 +219,15 @@ pub(super) fn report(report: &Report) -> String {
                 let listed = list(changed, |(path, count)| format!("{path}: {count}"), more);
                 format!("I deleted {lines} in {files}:{listed}")
             };
-            text + &failures(failed)
+            text + &failures(failed) + &noted(note.as_deref())
         }
-        Report::Absent { needle, place } => {
-            format!("{} does not occur {}, so I changed nothing.", needle_words(needle), at(place))
+        Report::Absent { needle, place, note } => {
+            let (seen, note) = (seen(note.as_deref()), noted(note.as_deref()));
+            format!("{} does not occur {}{seen}, so I changed nothing.{note}", needle_words(needle), at(place))
         }
-        Report::NoEmptyLine { place } => {
-            format!("There is no empty line {}, so I changed nothing.", at(place))
+        Report::NoEmptyLine { place, note } => {
+            let (seen, note) = (seen(note.as_deref()), noted(note.as_deref()));
+            format!("There is no empty line {}{seen}, so I changed nothing.{note}", at(place))
         }
         Report::NoSuchLine { path, lines } => {
             format!("{path} has only {}, so I changed nothing.", many(*lines, "line"))
@@ -248,7 +253,9 @@ pub(super) fn report(report: &Report) -> String {
             named(name),
             named(answer)
         ),
-        Report::NoSuchName { name } => format!("I found no file or folder named {}.", named(name)),
+        Report::NoSuchName { name, note } => {
+            format!("I found no file or folder named {}.{}", named(name), noted(note.as_deref()))
+        }
         Report::IsFolder { path } => format!("{path} is a folder; I need the name of a file."),
         Report::Failed { step: failed, failure } => {
             format!("I could not {}: {}", step(failed), failure_words(failure))
@@ -263,6 +270,21 @@ pub(super) fn report(report: &Report) -> String {
             "I have no tool that runs programs. I can run JavaScript over the files here: run this script: `…`".to_owned()
         }
         Report::Help => HELP.to_owned(),
+    }
+}
+
+/// That a text does not occur; where something was left out, only that it was not found.
+fn absent(needle: &Needle, place: &Place, note: Option<&str>) -> String {
+    let (needle, place) = (needle_words(needle), place_words(place, Language::English));
+    format!("{needle} does not occur {place}{}.{}", seen(note), noted(note))
+}
+
+/// What is said of a statement about all there is, where something was left out.
+fn seen(note: Option<&str>) -> &'static str {
+    if note.is_some() {
+        ", as far as I could see"
+    } else {
+        ""
     }
 }
 
