@@ -185,7 +185,7 @@ mod tests {
         in memory: tmpfs; on disk: unknown
         3 turns of 1 read
 
-                            median      p95      p99      max  n                   target
+                            median      p95      p99      max  n                    target
         a read             1.00 ms  12.0 ms  12.0 ms  12.0 ms  3  ≤ 2.00 ms, max ≤ 20.0 ms  ok
         flushes of a read     2.50                                                     ≤ 2  MISSED
         memory
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_json_has_every_sample_and_the_facts() {
-        insta::assert_snapshot!(report().to_json(), @r#"{}"#);
+        insta::assert_snapshot!(report().to_json(), @r#"{"benchmark":"call","date":"2026-01-02T03:04:05Z","machine":{"cpu":"A processor","cores":2,"memory_bytes":8000000000,"kernel":"6.1","load":null},"file_systems":{"memory":"tmpfs","disk":null},"build":{"commit":"0123abc","profile":"release","rustc":"rustc 1.95.0"},"inputs":"3 turns of 1 read","met":false,"figures":[{"name":"read","what":"a read","unit":"ms","median":1.0,"p95":12.0,"p99":12.0,"max":12.0,"samples":[1.0,12.0,0.5],"target":{"median":2.0,"max":20.0},"met":true},{"name":"flushes","what":"flushes of a read","unit":"count","value":2.5,"target":{"value":2.0},"met":false},{"name":"memory","what":"memory","unit":"MB","not_measured":"no process","target":{},"met":null}]}"#);
         let mut report = report();
         assert!(!report.is_met());
         report.figures[1].measured = Measured::One(2.0);
