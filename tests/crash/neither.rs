@@ -144,8 +144,9 @@ fn the_user_decides_what_becomes_of_an_unknown_outcome() {
     insta::assert_snapshot!(decided("t"), @r#""failed" "unknown" 1: [Tool Error] edit failed: the call was started and the program ended before its result was known (outcome_unknown). It was started at TIME. `/web/app.js` has neither the content that it had before nor the one that it should get. Look at what is there before you repeat it."#);
     insta::assert_snapshot!(decided("d"), @r#""completed" "applied" 1: The user looked and says that this call is done. It was started at TIME. `/web/app.js` has neither the content that it had before nor the one that it should get."#);
     insta::assert_snapshot!(decided("r"), @r#"
-    "failed" null 1: [Tool Error] edit failed: `/web/app.js` has changed since this session read it; read it again. It now is:
+    "failed" "unknown" 1: [Tool Error] edit failed: `/web/app.js` has changed since this session read it; read it again. It now is:
          1	// Written by hand.
+    [an earlier start of this call may have taken effect: look before you repeat it]
     "#);
 }
 

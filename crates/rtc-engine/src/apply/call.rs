@@ -65,7 +65,7 @@ impl Ended {
         }
         self.effect = Some(Changed::Unknown);
         let error = self.error.get_or_insert_default();
-        error.push_str("; an earlier start of this call may have taken effect, look before you repeat it");
+        error.push_str("\n[an earlier start of this call may have taken effect: look before you repeat it]");
     }
 
     /// What the model reads.

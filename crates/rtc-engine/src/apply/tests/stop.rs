@@ -98,7 +98,10 @@ fn a_call_started_again_without_certainty_is_never_said_to_have_changed_nothing(
         (refused.rtc(rtc).status, refused.rtc(rtc).effect),
         (RtcStatus::Rejected, Some(Changed::Unknown))
     );
-    insta::assert_snapshot!(refused.output(rtc), @"[Tool Rejected] edit was rejected: the session is in plan mode, in which nothing is changed: describe what you would do instead; an earlier start of this call may have taken effect, look before you repeat it");
+    insta::assert_snapshot!(refused.output(rtc), @"
+    [Tool Rejected] edit was rejected: the session is in plan mode, in which nothing is changed: describe what you would do instead
+    [an earlier start of this call may have taken effect: look before you repeat it]
+    ");
 }
 
 #[test]
