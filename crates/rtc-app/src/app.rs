@@ -130,7 +130,7 @@ impl App {
             executor: executor.clone(),
         });
         let engine = Engine::open(store, identity.user_id, clock, host).await?;
-        port.connect(engine.clone());
+        port.connect(&engine);
         Ok(Self {
             engine,
             executor,

@@ -4,31 +4,36 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use rtc_engine::{Call, Command, Done, Engine, Outcome, StoredSession};
+use rtc_engine::{Call, Command, Done, Engine, Outcome, StoredSession, WeakEngine};
 use rtc_executor::{Claimed, OpenCall, Port, PortError, Started, Terms};
 use rtc_tool::{Access, Policy, Progress, ToolError};
 use rtc_types::{Code, RtcId, SessionId};
 use serde_json::Value;
 
-/// Reaches the engine once there is one: the engine is made after the executor that it wakes.
+/// Reaches the engine once there is one: the engine is made after the executor that it wakes. It does not keep it, since
+/// the engine's host holds the executor, which holds this.
 #[derive(Clone, Default)]
-pub struct EnginePort(Arc<OnceLock<Engine>>);
+pub struct EnginePort(Arc<OnceLock<WeakEngine>>);
 
 impl EnginePort {
     /// From now on it reaches this engine; an earlier one stays.
-    pub fn connect(&self, engine: Engine) {
-        let _ = self.0.set(engine);
+    pub fn connect(&self, engine: &Engine) {
+        let _ = self.0.set(engine.downgrade());
     }
 
-    /// The engine, once there is one.
-    pub(crate) fn connected(&self) -> Option<&Engine> {
-        self.0.get()
+    /// The engine, once there is one and as long as there is.
+    pub(crate) fn connected(&self) -> Option<Engine> {
+        self.0.get()?.upgrade()
     }
 
-    fn engine(&self) -> Result<&Engine, PortError> {
-        self.0
+    fn engine(&self) -> Result<Engine, PortError> {
+        let engine = self
+            .0
             .get()
-            .ok_or_else(|| PortError::Later("the engine is not there yet".into()))
+            .ok_or_else(|| PortError::Later("the engine is not there yet".into()))?;
+        engine
+            .upgrade()
+            .ok_or_else(|| PortError::Never("the engine has ended".into()))
     }
 
     async fn terms(&self, session: &StoredSession, call: &Call) -> Result<Terms, PortError> {
@@ -170,13 +175,13 @@ impl Port for EnginePort {
 
     fn trouble(&self, session: SessionId, reason: &str, again: bool) {
         let code = if again { Code::DiskFull } else { Code::Internal };
-        if let Some(engine) = self.0.get() {
+        if let Some(engine) = self.connected() {
             engine.tell_trouble(session, code, reason.to_owned());
         }
     }
 
     fn progress(&self, rtc: RtcId, progress: Progress) {
-        if let Some(engine) = self.0.get() {
+        if let Some(engine) = self.connected() {
             engine.tell_progress(rtc, progress);
         }
     }

@@ -1,7 +1,7 @@
 //! The engine: the lanes that are awake, and the way to them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use rtc_store::{Offset, Room, Store};
 use rtc_tool::{Kind, Progress, ToolError, ToolHandle};
@@ -119,7 +119,23 @@ pub struct Engine {
     inner: Arc<Inner>,
 }
 
+/// Reaches an engine without keeping it: for what the engine itself holds, directly or not.
+#[derive(Clone)]
+pub struct WeakEngine(Weak<Inner>);
+
+impl WeakEngine {
+    /// The engine, as long as somebody keeps it.
+    pub fn upgrade(&self) -> Option<Engine> {
+        self.0.upgrade().map(|inner| Engine { inner })
+    }
+}
+
 impl Engine {
+    /// The same engine, not kept.
+    pub fn downgrade(&self) -> WeakEngine {
+        WeakEngine(Arc::downgrade(&self.inner))
+    }
+
     /// An engine over a store. Sessions wake when they are first spoken to.
     pub async fn open(
         store: Arc<dyn Store>,

@@ -24,7 +24,7 @@ pub use apply::apply;
 pub use command::{
     Command, Done, Effect, Given, NewSession, Outcome, Plan, PlannedCall, Resolution, Send, Step, Write,
 };
-pub use engine::{Engine, LIVE_QUEUE, Live};
+pub use engine::{Engine, LIVE_QUEUE, Live, WeakEngine};
 pub use error::Error;
 pub use host::Host;
 pub use keys::Keys;

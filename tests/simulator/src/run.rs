@@ -113,7 +113,7 @@ async fn live(
     let engine = Engine::open(store, USER, Arc::new(WorldClock(world.clone())), host)
         .await
         .map_err(|error| error.to_string())?;
-    port.connect(engine.clone());
+    port.connect(&engine);
     for session in 0..scenario.sessions.len() {
         found(world, &engine, session)
             .await
