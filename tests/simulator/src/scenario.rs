@@ -142,10 +142,10 @@ impl Scenario {
     pub fn of_seed(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
         // Small ones find nearly everything, and a scenario takes time by the square of its size.
-        let (sessions, most) = match rng.u8(..100) {
-            0..94 => (1, SMALL),
-            94..98 => (2, SMALL),
-            98 => (3, SMALL),
+        let (sessions, most) = match rng.u8(..200) {
+            0..192 => (1, SMALL),
+            192..198 => (2, SMALL),
+            198 => (3, SMALL),
             _ => (rng.usize(1..=2), LARGE),
         };
         Self {
@@ -181,7 +181,7 @@ impl SessionPlan {
     fn random(rng: &mut Rng, most: Most) -> Self {
         let stop = (rng.u8(..6) == 0).then(|| rng.u32(1..8));
         // Another one now and then: it may come while the first is worked on.
-        let count = rng.usize(1..=most.messages) + usize::from(rng.u8(..8) == 0);
+        let count = rng.usize(1..=most.messages) + usize::from(rng.u8(..10) == 0);
         let mut messages: Vec<_> = (0..count).map(|_| Message::random(rng, most)).collect();
         messages[0].when = When::Idle;
         if stop.is_some() {
