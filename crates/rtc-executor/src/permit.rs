@@ -2,7 +2,7 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use rtc_tool::{Access, Consent, Kind, Permit, Subject, ToolError, Verdict, decide};
+use rtc_tool::{Access, Consent, Kind, Permit, Subject, ToolError, Verdict, decide, is_beneath};
 
 use crate::Terms;
 
@@ -36,7 +36,9 @@ impl PathPermit {
 
 impl Permit for PathPermit {
     fn check(&self, access: Access, path: &str) -> Result<(), ToolError> {
-        if self.own_data.as_deref().is_some_and(|own| is_beneath(path, own)) {
+        // Case is folded: a file system that does so is not told apart.
+        let own = self.own_data.as_deref().map(str::to_lowercase);
+        if own.is_some_and(|own| is_beneath(&path.to_lowercase(), &own)) {
             return Err(ToolError::denied(format!(
                 "{path} belongs to this program's own data, which no call may touch"
             )));
@@ -57,13 +59,6 @@ impl Permit for PathPermit {
             ))),
         }
     }
-}
-
-/// Whether a path is `folder` or lies in it, on whatever file system: one that folds case is not told apart.
-fn is_beneath(path: &str, folder: &str) -> bool {
-    let (path, folder) = (path.to_lowercase(), folder.to_lowercase());
-    path.strip_prefix(&folder)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]

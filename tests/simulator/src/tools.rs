@@ -136,6 +136,7 @@ impl Tool for Write {
             kind: PreviewKind::Diff,
             text: args.text.clone(),
             paths: vec![args.path.clone()],
+            program: None,
         }))
     }
 
