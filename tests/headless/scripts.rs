@@ -75,6 +75,19 @@ fn a_script_is_asked_about_with_its_code_and_runs_with_a_yes() {
     }
 }
 
+/// Nothing is approved unseen: neither at the end of a long line nor behind many lines.
+#[test]
+fn all_of_the_code_is_shown_before_the_yes() {
+    let aside = format!("1;{}'aside'", " ".repeat(300));
+    let code = format!("{aside}\n{}'far below'", "1;\n".repeat(1000));
+    let place = project(&[]);
+    let ended = ask(&place, &script(&code), &["--mode", "edit"], "y\n");
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let (shown, _) = ended.stderr.split_once("Run it?").expect("it is asked about");
+    assert!(shown.contains(&format!("    {aside}\n")), "{shown}");
+    assert!(shown.contains("\n    'far below'\n"), "{shown}");
+}
+
 #[test]
 fn without_a_yes_no_script_runs_in_any_mode_but_bypass() {
     let code = script("await rtcAgent.fs.write('/made.txt', 'x')");

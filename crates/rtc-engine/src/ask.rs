@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
 use rtc_model::{AssistantBlock, Event, Reply, StopReason};
-use rtc_tool::{Access, Consent, Kind, Policy, ToolError, Verdict, decide};
+use rtc_tool::{Consent, Kind, Policy, ToolError, Verdict, decide};
 use rtc_types::{Code, ErrorCategory, MessageId, Session, SessionId, TodoItem, ToolCallId, TurnId};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -16,6 +16,7 @@ use crate::command::{Command, Done, Plan, PlannedCall};
 use crate::engine::{Inner, Live};
 use crate::lane::LaneSender;
 use crate::own_tools::TodoArgs;
+use crate::stored::is_named_program;
 use crate::{Error, prompt};
 
 /// Live text is spilled to the store after this many bytes …
@@ -250,24 +251,33 @@ impl Ask {
                 .map_err(|error| ToolError::invalid(format!("the arguments are not valid JSON ({error})")))?
         };
         let parameters = tool.check(parsed)?;
-        let subject = tool.subject(&parameters)?;
+        let mut subject = tool.subject(&parameters)?;
         if tool.kind() == Kind::Engine {
             let args: TodoArgs =
                 serde_json::from_value(parameters).map_err(|error| ToolError::invalid(error.to_string()))?;
             return Ok(Plan::Todo(Vec::<TodoItem>::from(args)));
         }
-        // A program that is only named is frozen now, asked about or not: it may be another one when its turn comes.
-        let is_named_program = subject.access == Access::Exec && subject.digest.is_none();
-        let preview = match decide(policy, name, tool.kind(), &subject, Consent::None) {
-            Verdict::Allow if !is_named_program => None,
-            Verdict::Ask(_) | Verdict::Allow => self.inner.host.preview(session, tool, &parameters).await,
-            Verdict::Deny(_) => None,
+        // A program that is only named is frozen now, asked about or not, and known by what it is now.
+        let looked = match decide(policy, name, tool.kind(), &subject, Consent::None) {
+            Verdict::Ask(_) => true,
+            Verdict::Allow => is_named_program(&subject),
+            Verdict::Deny(_) => false,
         };
+        let preview = if looked {
+            self.inner.host.preview(session, tool, &parameters).await
+        } else {
+            None
+        };
+        if subject.digest.is_none() {
+            let program = preview.as_ref().and_then(|preview| preview.program.as_ref());
+            subject.digest = program.map(|program| program.digest.clone());
+        }
         Ok(Plan::Run {
             kind: tool.kind(),
             parameters,
             subject,
             preview,
+            looked,
         })
     }
 }

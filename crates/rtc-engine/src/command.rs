@@ -183,6 +183,8 @@ pub enum Plan {
         subject: Subject,
         /// What an approval shows, where one may be needed.
         preview: Option<Preview>,
+        /// Whether it was looked for what an approval shows; a tool may have nothing to show.
+        looked: bool,
     },
 }
 

@@ -1,8 +1,8 @@
 //! What is on disk of an entity: the wire shape, and beside it what only the engine knows.
 
 use rtc_model::{AssistantBlock, ModelId};
-use rtc_tool::{Kind, Subject};
-use rtc_types::{ApprovalDecision, Mode, Rule, Timestamp, ToolCallId, TurnId};
+use rtc_tool::{Access, Kind, Subject};
+use rtc_types::{ApprovalDecision, Mode, Program, Rule, Timestamp, ToolCallId, TurnId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,6 +58,11 @@ pub type StoredMessage = Stored<rtc_types::Message, MessagePrivate>;
 /// A call and its mark.
 pub type StoredRtc = Stored<rtc_types::Rtc, RtcPrivate>;
 
+/// Whether a call runs a program that it only names: it may be another one when its turn comes.
+pub(crate) fn is_named_program(subject: &Subject) -> bool {
+    subject.access == Access::Exec && subject.digest.is_none()
+}
+
 impl StoredRtc {
     /// What the call is about, links followed as far as its preview did.
     pub fn subject(&self) -> Subject {
@@ -67,7 +72,19 @@ impl StoredRtc {
                 subject.paths.push(path.clone());
             }
         }
+        if subject.digest.is_none() {
+            subject.digest = self.program().map(|program| program.digest.clone());
+        }
         subject
+    }
+
+    fn program(&self) -> Option<&Program> {
+        self.entity.preview.as_ref()?.program.as_ref()
+    }
+
+    /// Whether it is settled what would run: a program that is only named was looked at when it was called.
+    pub(crate) fn is_settled(&self) -> bool {
+        !is_named_program(&self.private.subject) || self.entity.preview.is_some()
     }
 
     /// The paths that a Yes of the user covers: all that the approval showed. `None` without the user's own Yes to this

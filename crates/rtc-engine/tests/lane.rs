@@ -136,6 +136,7 @@ impl Host for TestHost {
             kind: PreviewKind::Diff,
             text: format!("diff of {args}"),
             paths: vec!["/real".into()],
+            program: None,
         })
     }
 

@@ -89,6 +89,7 @@ impl Executor {
             kind: PreviewKind::Text,
             text,
             paths: Vec::new(),
+            program: None,
         };
         let extensions = match self.inner.places.of(root).await {
             Ok(extensions) => extensions,

@@ -60,17 +60,17 @@ impl Gathered {
 pub type Keep<'k> = dyn FnMut(PreImage) -> Result<(), Error> + 'k;
 
 impl Project {
-    /// Makes a folder and those on the way to it. `false` if it is there already.
+    /// Makes a folder and those on the way to it, and tells `made` each. `false` if it is there already.
     ///
     /// # Errors
     /// As [`Project::resolve_new`], and [`Error::Exists`] for a file, [`Error::Full`].
-    pub fn make_folder(&self, path: &VPath) -> Result<bool, Error> {
+    pub fn make_folder(&self, path: &VPath, made: &mut dyn FnMut(&VPath)) -> Result<bool, Error> {
         let place = locate(self, path)?;
         match &place.target {
             Target::Folder => Ok(false),
             Target::Leaf { .. } => Err(Error::Exists { path: place.path() }),
             Target::Missing { names } => {
-                make_folders(&place, names)?;
+                make_folders(&place, names, made)?;
                 Ok(true)
             }
         }
@@ -226,7 +226,7 @@ impl Project {
         let (last, missing) = names
             .split_last()
             .ok_or_else(|| Error::Exists { path: place.path() })?;
-        let target = make_folders(&place, missing)?;
+        let target = make_folders(&place, missing, &mut |_| {})?;
         let (source, name) = self.outer(from)?;
         put(&source, &name, &target, last).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => Error::Exists { path: place.path() },
@@ -358,15 +358,18 @@ fn gather_below(
 }
 
 /// Makes the folders that are missing below a place, and gives the last one.
-fn make_folders(place: &Place, names: &[String]) -> Result<Dir, Error> {
+fn make_folders(place: &Place, names: &[String], made: &mut dyn FnMut(&VPath)) -> Result<Dir, Error> {
     let path = place.path();
     let failed = |source| Error::from_io(&path, source);
     let mut folder = place.folder.try_clone().map_err(failed)?;
+    let mut inner = place.folder_path.clone();
     for name in names {
+        inner = inner.child(name);
         match folder.create_dir(name) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            Ok(()) => made(&inner),
             // Made by someone else since: as good, unless it is no folder, which opening it tells.
-            _ => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error)),
         }
         sync_folder(&folder, &path)?;
         folder = folder.open_dir_nofollow(name).map_err(failed)?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use rtc_types::RtcId;
+use rtc_types::{RtcId, SessionId};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Hash, VPath};
@@ -125,7 +125,7 @@ struct SpanDescription {
 }
 
 /// Keeps pre-images in a folder of the application's data: `<rtc id>/<n>.json` and `<n>.bytes`, `n` from 1. Beside them
-/// `<rtc id>.printed` has what a running call has printed.
+/// `<session id>.printed` has what its last script has printed, behind a line with the RTC id of that.
 #[derive(Debug, Clone)]
 pub struct PreImageFolder {
     folder: PathBuf,
@@ -302,14 +302,34 @@ impl PreImageFolder {
         })
     }
 
-    /// Adds to what the call `rtc` has printed so far. It outlives this process, though not the system.
+    /// Begins to keep what the call `rtc` prints, and forgets what an earlier call of its session has printed.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn print(&self, rtc: RtcId, text: &str) -> Result<(), Error> {
-        let path = self.printed_file(rtc);
+    pub fn begin_printing(&self, session: SessionId, rtc: RtcId) -> Result<(), Error> {
+        let path = self.printed_file(session);
+        let begun = || {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut options = fs::OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            options.open(&path)?.write_all(printed_head(rtc).as_bytes())
+        };
+        begun().map_err(|source| failed(&path, source))
+    }
+
+    /// Adds to what the session's call has printed since [`PreImageFolder::begin_printing`]. It outlives this process,
+    /// though not the system.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn print(&self, session: SessionId, text: &str) -> Result<(), Error> {
+        let path = self.printed_file(session);
         fs::OpenOptions::new()
-            .create(true)
             .append(true)
             .open(&path)
             .and_then(|mut file| file.write_all(text.as_bytes()))
@@ -317,49 +337,57 @@ impl PreImageFolder {
     }
 
     /// The last `most` bytes of what the call has printed, from the beginning of a character; `None` if nothing is
-    /// known.
+    /// known, as after the next call of the session has begun to print.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn printed(&self, rtc: RtcId, most: u64) -> Result<Option<String>, Error> {
-        let path = self.printed_file(rtc);
-        let read = || -> io::Result<Vec<u8>> {
+    pub fn printed(&self, session: SessionId, rtc: RtcId, most: u64) -> Result<Option<String>, Error> {
+        let path = self.printed_file(session);
+        let expected = printed_head(rtc);
+        let read = || -> io::Result<Option<Vec<u8>>> {
             let mut file = fs::File::open(&path)?;
-            let from = file.metadata()?.len().saturating_sub(most);
+            let mut head = vec![0; expected.len()];
+            file.read_exact(&mut head)?;
+            if head != expected.as_bytes() {
+                return Ok(None);
+            }
+            let behind = head.len() as u64;
+            let from = file.metadata()?.len().saturating_sub(most).max(behind);
             file.seek(io::SeekFrom::Start(from))?;
             let mut bytes = Vec::new();
             file.take(most).read_to_end(&mut bytes)?;
-            Ok(bytes)
+            Ok(Some(bytes))
         };
         match read() {
-            Ok(bytes) => {
+            Ok(bytes) => Ok(bytes.map(|bytes| {
                 let middle = bytes.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
-                Ok(Some(String::from_utf8_lossy(&bytes[middle..]).into_owned()))
+                String::from_utf8_lossy(&bytes[middle..]).into_owned()
+            })),
+            // One without its first line was cut off when it began.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof
+                ) =>
+            {
+                Ok(None)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(failed(&path, source)),
         }
     }
 
-    /// Forgets what the call has printed: its result tells it, or it begins anew.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn forget_printed(&self, rtc: RtcId) -> Result<(), Error> {
-        let path = self.printed_file(rtc);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path, error)),
-            _ => Ok(()),
-        }
-    }
-
-    fn printed_file(&self, rtc: RtcId) -> PathBuf {
-        self.folder.join(format!("{rtc}.printed"))
+    fn printed_file(&self, session: SessionId) -> PathBuf {
+        self.folder.join(format!("{session}.printed"))
     }
 
     fn call_folder(&self, rtc: RtcId) -> PathBuf {
         self.folder.join(rtc.to_string())
     }
+}
+
+/// The first line of what a call has printed: whose it is.
+fn printed_head(rtc: RtcId) -> String {
+    format!("{rtc}\n")
 }
 
 fn failed(path: &Path, source: io::Error) -> Error {
@@ -487,20 +515,29 @@ mod tests {
     }
 
     #[test]
-    fn what_was_printed_is_kept_until_it_is_forgotten() {
-        let folder = tempfile::tempdir().unwrap();
-        let kept = PreImageFolder::open(folder.path()).unwrap();
-        let printed = |most| kept.printed(id(1), most).unwrap();
-        assert_eq!(printed(100), None);
-        kept.forget_printed(id(1)).unwrap();
-        kept.print(id(1), "eins\n").unwrap();
-        kept.print(id(1), "zwölf\n").unwrap();
-        assert_eq!(printed(100).unwrap(), "eins\nzwölf\n");
+    fn what_was_printed_is_kept_until_the_next_call_of_the_session_begins() {
+        let data = tempfile::tempdir().unwrap();
+        let kept = PreImageFolder::open(data.path()).unwrap();
+        let [session, other] = [7, 8].map(|number| SessionId::new(uuid::Uuid::from_u128(number)));
+        let printed = |rtc, most| kept.printed(session, id(rtc), most).unwrap();
+        assert_eq!(printed(1, 100), None);
+        kept.begin_printing(session, id(1)).unwrap();
+        assert_eq!(printed(1, 100).unwrap(), "");
+        kept.print(session, "eins\n").unwrap();
+        kept.print(session, "zwölf\n").unwrap();
+        assert_eq!(printed(1, 100).unwrap(), "eins\nzwölf\n");
         // The first byte of these is the second one of a character.
-        assert_eq!(printed(4).unwrap(), "lf\n");
-        assert_eq!(kept.printed(id(2), 100).unwrap(), None);
+        assert_eq!(printed(1, 4).unwrap(), "lf\n");
+        assert_eq!(printed(2, 100), None);
+        assert_eq!(kept.printed(other, id(1), 100).unwrap(), None);
         assert_eq!(kept.list(id(1)).unwrap(), [0_u32; 0]);
-        kept.forget_printed(id(1)).unwrap();
-        assert_eq!(printed(100), None);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let file = fs::metadata(data.path().join(format!("{session}.printed"))).unwrap();
+            assert_eq!(file.permissions().mode() & 0o777, 0o600);
+        }
+        kept.begin_printing(session, id(2)).unwrap();
+        assert_eq!((printed(1, 100), printed(2, 100).unwrap()), (None, String::new()));
     }
 }

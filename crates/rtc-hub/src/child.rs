@@ -60,12 +60,12 @@ pub struct Child {
     pub stdout: Option<ChildStdout>,
     /// What it says of itself.
     pub stderr: Option<ChildStderr>,
-    process: Option<std::process::Child>,
+    process: Process,
 }
 
-type Asked = (ChildCommand, oneshot::Sender<Started>);
-type Started = Result<std::process::Child, Error>;
-type Reaped = (std::process::Child, oneshot::Sender<Option<ExitStatus>>);
+type Asked = (ChildCommand, Counted, oneshot::Sender<Started>);
+type Started = Result<Process, Error>;
+type Reaped = (std::process::Child, Counted, oneshot::Sender<Option<ExitStatus>>);
 
 static CHILDREN: AtomicUsize = AtomicUsize::new(0);
 
@@ -74,12 +74,9 @@ static SPAWNER: LazyLock<io::Result<mpsc::Sender<Asked>>> = LazyLock::new(|| {
     std::thread::Builder::new()
         .name("child-spawner".into())
         .spawn(move || {
-            while let Some((command, reply)) = receiver.blocking_recv() {
-                // Whoever asked may have gone; then the child goes as well.
-                if let Err(Ok(mut unwanted)) = reply.send(start(&command)) {
-                    kill_group(&mut unwanted);
-                    reap(unwanted);
-                }
+            while let Some((command, counted, reply)) = receiver.blocking_recv() {
+                // Whoever asked may have gone, now or before it takes the child: then the child goes as well.
+                drop(reply.send(start(&command, counted)));
             }
         })?;
     Ok(sender)
@@ -90,15 +87,62 @@ static REAPER: LazyLock<io::Result<std::sync::mpsc::SyncSender<Reaped>>> = LazyL
     std::thread::Builder::new()
         .name("child-reaper".into())
         .spawn(move || {
-            for (mut child, reply) in receiver {
+            for (mut child, counted, reply) in receiver {
                 let status = child.wait().ok();
-                CHILDREN.fetch_sub(1, Ordering::AcqRel);
+                drop(counted);
                 // Most often nobody wants to know.
                 let _ = reply.send(status);
             }
         })?;
     Ok(sender)
 });
+
+/// A place among the [`MAX_CHILDREN`], given back when this is dropped.
+#[derive(Debug)]
+struct Counted;
+
+impl Counted {
+    fn take() -> Result<Self, Error> {
+        CHILDREN
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |running| {
+                (running < MAX_CHILDREN).then_some(running + 1)
+            })
+            .map(|_| Self)
+            .map_err(|_| Error::TooManyChildren(MAX_CHILDREN))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        CHILDREN.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A process that is killed with its group and waited for when this is dropped, wherever it is by then.
+#[derive(Debug)]
+struct Process(Option<(std::process::Child, Counted)>);
+
+impl Process {
+    /// Kills it; how it ended comes later.
+    fn end(&mut self) -> Option<oneshot::Receiver<Option<ExitStatus>>> {
+        let (mut process, counted) = self.0.take()?;
+        kill_group(&mut process);
+        let (reply, status) = oneshot::channel();
+        match REAPER.as_ref() {
+            // There is room: no more children than that are counted.
+            Ok(reaper) => drop(reaper.send((process, counted, reply))),
+            // Without a thread for it the process stays in the system's table until this one ends.
+            Err(error) => tracing::warn!(%error, "a child cannot be waited for"),
+        }
+        Some(status)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
 
 /// Starts a child. It ends with this process, whatever becomes of that.
 ///
@@ -107,56 +151,38 @@ static REAPER: LazyLock<io::Result<std::sync::mpsc::SyncSender<Reaped>>> = LazyL
 pub async fn spawn(command: ChildCommand) -> Result<Child, Error> {
     let failed = {
         let program = command.program.clone();
-        move |reason: String| Error::Spawn { program, reason }
+        move |reason: String| Error::Spawn {
+            program: program.clone(),
+            reason,
+        }
     };
-    let counted = CHILDREN.fetch_update(Ordering::AcqRel, Ordering::Acquire, |running| {
-        (running < MAX_CHILDREN).then_some(running + 1)
-    });
-    if counted.is_err() {
-        return Err(Error::TooManyChildren(MAX_CHILDREN));
-    }
+    let counted = Counted::take()?;
     let (reply, started) = oneshot::channel();
-    let spawner = SPAWNER.as_ref().map_err(ToString::to_string);
-    let asked = match spawner {
-        Ok(spawner) => spawner
-            .send((command, reply))
-            .await
-            .map_err(|error| error.to_string()),
-        Err(reason) => Err(reason),
-    };
-    let started = match asked {
-        Ok(()) => started.await.map_err(|error| error.to_string()),
-        Err(reason) => Err(reason),
-    };
-    let mut process = match started {
-        Ok(Ok(process)) => process,
-        Ok(Err(error)) => {
-            CHILDREN.fetch_sub(1, Ordering::AcqRel);
-            return Err(error);
-        }
-        Err(reason) => {
-            CHILDREN.fetch_sub(1, Ordering::AcqRel);
-            return Err(failed(reason));
-        }
-    };
-    let stdin = process.stdin.take().map(ChildStdin::from_std).transpose();
-    let stdout = process.stdout.take().map(ChildStdout::from_std).transpose();
-    let stderr = process.stderr.take().map(ChildStderr::from_std).transpose();
-    let mut child = Child {
-        id: process.id(),
-        stdin: None,
-        stdout: None,
-        stderr: None,
-        process: Some(process),
-    };
-    let pipe = |error: io::Error| failed.clone()(error.to_string());
-    child.stdin = stdin.map_err(&pipe)?;
-    child.stdout = stdout.map_err(&pipe)?;
-    child.stderr = stderr.map_err(&pipe)?;
-    Ok(child)
+    let spawner = SPAWNER.as_ref().map_err(|error| failed(error.to_string()))?;
+    spawner
+        .send((command, counted, reply))
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    let mut process = started.await.map_err(|error| failed(error.to_string()))??;
+    let lost = || failed("it has gone already".to_owned());
+    let (child, _) = process.0.as_mut().ok_or_else(lost)?;
+    let (id, stdin, stdout, stderr) = (
+        child.id(),
+        child.stdin.take().map(ChildStdin::from_std).transpose(),
+        child.stdout.take().map(ChildStdout::from_std).transpose(),
+        child.stderr.take().map(ChildStderr::from_std).transpose(),
+    );
+    let pipe = |error: io::Error| failed(error.to_string());
+    Ok(Child {
+        id,
+        stdin: stdin.map_err(pipe)?,
+        stdout: stdout.map_err(pipe)?,
+        stderr: stderr.map_err(pipe)?,
+        process,
+    })
 }
 
-fn start(command: &ChildCommand) -> Started {
+fn start(command: &ChildCommand, counted: Counted) -> Started {
     let mut process = Command::new(&command.program);
     process
         .args(&command.arguments)
@@ -178,27 +204,17 @@ fn start(command: &ChildCommand) -> Started {
         // It must not keep a folder busy that the user wants to remove.
         process.current_dir("/");
     }
-    process.spawn().map_err(|error| Error::Spawn {
+    let started = process.spawn().map_err(|error| Error::Spawn {
         program: command.program.clone(),
         reason: error.to_string(),
-    })
+    })?;
+    Ok(Process(Some((started, counted))))
 }
 
 impl Child {
     /// Kills it with everything in its process group, and says how it ended: by itself, if it already had.
     pub async fn end(mut self) -> Option<ExitStatus> {
-        let mut process = self.process.take()?;
-        kill_group(&mut process);
-        reap(process).await.ok().flatten()
-    }
-}
-
-impl Drop for Child {
-    fn drop(&mut self) {
-        if let Some(mut process) = self.process.take() {
-            kill_group(&mut process);
-            drop(reap(process));
-        }
+        self.process.end()?.await.ok().flatten()
     }
 }
 
@@ -214,14 +230,41 @@ fn kill_group(process: &mut std::process::Child) {
     let _ = process.kill();
 }
 
-/// Lets the reaper wait for a process that has been killed.
-fn reap(process: std::process::Child) -> oneshot::Receiver<Option<ExitStatus>> {
-    let (reply, status) = oneshot::channel();
-    match REAPER.as_ref() {
-        // There is room: no more children than that are counted.
-        Ok(reaper) => drop(reaper.send((process, reply))),
-        // Without a thread for it the process stays in the system's table until this one ends.
-        Err(error) => tracing::warn!(%error, "a child cannot be waited for"),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running() -> usize {
+        CHILDREN.load(Ordering::Acquire)
     }
-    status
+
+    /// Alone in this binary in that it counts children, so that the count is its own.
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_child_that_nobody_takes_is_killed_and_its_place_given_back() {
+        let command = |program: &str| ChildCommand {
+            program: program.into(),
+            arguments: vec!["600".into()],
+            environment: Vec::new(),
+        };
+        for program in ["/bin/sleep", "/no/such/program"] {
+            for polls in 0..3 {
+                let mut asked = Box::pin(spawn(command(program)));
+                for _ in 0..polls {
+                    // It is given up after it was asked for, and before or after the child has come.
+                    drop(futures::poll!(&mut asked));
+                    std::thread::yield_now();
+                }
+                drop(asked);
+            }
+        }
+        let started = spawn(command("/bin/sleep")).await.unwrap();
+        assert!(running() >= 1);
+        started.end().await.unwrap();
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while running() > 0 && std::time::Instant::now() < until {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(running(), 0);
+    }
 }

@@ -94,7 +94,11 @@ struct WireError {
     data: Option<Value>,
 }
 
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+/// Reads a value that is there, also if it is `null`, as something: for `deserialize_with` beside `default`.
+///
+/// # Errors
+/// Whatever the deserializer says.
+pub fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 

@@ -7,12 +7,18 @@ use crate::Error;
 /// The longest frame, in bytes: 32 MiB. A longer one is never sent; receiving one closes the connection.
 pub const MAX_FRAME_BYTES: usize = 32 << 20;
 
+/// The longest frame with a question of a running tool, in bytes: 16 MiB. Some of them may wait at a time.
+pub const MAX_HOST_CALL_BYTES: usize = 16 << 20;
+/// How much room for a line is kept for the next one, in bytes: 64 KiB.
+const KEPT_BYTES: usize = 64 << 10;
+
 /// Reads the next line into `line`, without its line end. `false` at the end of the pipe.
 pub(crate) async fn read(
     reader: &mut (impl AsyncBufRead + Unpin),
     line: &mut Vec<u8>,
 ) -> Result<bool, Error> {
     line.clear();
+    line.shrink_to(KEPT_BYTES);
     loop {
         let available = reader
             .fill_buf()
@@ -80,5 +86,16 @@ mod tests {
             .await
             .unwrap_err();
         assert!(matches!(error, Error::Protocol(_)));
+    }
+
+    #[tokio::test]
+    async fn the_room_of_a_long_line_is_given_back() {
+        let text = "x".repeat(1 << 20) + "\nshort\n";
+        let mut reader = BufReader::new(text.as_bytes());
+        let mut line = Vec::new();
+        assert!(read(&mut reader, &mut line).await.unwrap());
+        assert!(line.capacity() >= 1 << 20);
+        assert!(read(&mut reader, &mut line).await.unwrap());
+        assert_eq!((&line[..], line.capacity() <= KEPT_BYTES), (&b"short"[..], true));
     }
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::frame::{Frame, HostCall, Outcome};
 use crate::host::HostCalls;
-use crate::{Error, MAX_FRAME_BYTES, lines, server};
+use crate::{Error, MAX_FRAME_BYTES, MAX_HOST_CALL_BYTES, lines, server};
 
 mod calling;
 
@@ -21,8 +21,9 @@ mod calling;
 pub const OUTGOING_QUEUE: usize = 64;
 /// How many calls may run at a time in each direction. One more is refused.
 pub const MAX_CALLS: usize = 64;
-/// How many questions of one call may wait for their answers. At the bound the asking tool waits.
-pub const MAX_HOST_CALLS_WAITING: usize = 64;
+/// How many questions of one call may wait for their answers. At the bound the asking tool waits. Each has at most
+/// [`crate::MAX_HOST_CALL_BYTES`].
+pub const MAX_HOST_CALLS_WAITING: usize = 8;
 /// How long after the deadline a caller waits for the other side's own terminal, before it makes one.
 pub const CALLER_GRACE: Duration = Duration::from_millis(100);
 
@@ -68,6 +69,14 @@ struct Calling {
     next_seq: u64,
     /// To the task that answers them; nobody without a host.
     questions: Option<mpsc::Sender<HostCall>>,
+}
+
+/// How many bytes a frame may have.
+fn most_bytes(frame: &Frame) -> usize {
+    match frame {
+        Frame::HostCall(_) => MAX_HOST_CALL_BYTES,
+        _ => MAX_FRAME_BYTES,
+    }
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -149,7 +158,7 @@ impl Shared {
     /// Sends a frame, waiting for room. It is on its way when this returns, unless the connection is over.
     pub(crate) async fn send(&self, frame: &Frame) -> Result<(), Error> {
         let line = frame.encode();
-        if line.len() > MAX_FRAME_BYTES {
+        if line.len() > most_bytes(frame) {
             return Err(Error::TooLarge(line.len()));
         }
         tokio::select! {
@@ -239,6 +248,8 @@ impl Shared {
                     // The caller has let go of it.
                     None => return Ok(()),
                 };
+                // A caller that does not read its progress holds up all that comes behind it on this connection, once its
+                // queue is full. So far each connection has one caller at a time, which always reads.
                 let _ = items.send(ToolStreamItem::Progress(progress)).await;
             }
             Frame::Terminal(call, outcome) => {
@@ -352,6 +363,9 @@ async fn read(shared: Arc<Shared>, reader: impl AsyncRead + Send + Unpin) {
                 Err(error) => return error,
             }
             let taken = match Frame::decode(&line) {
+                Ok(frame) if line.len() > most_bytes(&frame) => Err(Error::Protocol(format!(
+                    "a question has more than {MAX_HOST_CALL_BYTES} bytes"
+                ))),
                 Ok(frame) => shared.take(frame).await,
                 Err(why) => Err(Error::Protocol(why)),
             };

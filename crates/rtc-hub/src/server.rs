@@ -21,22 +21,37 @@ use crate::{Error, MAX_FRAME_BYTES};
 
 /// How long after its deadline a tool may take to end by itself.
 pub const SERVER_GRACE: Duration = Duration::from_millis(20);
+/// The longest time that a call is given, a day: a later deadline is taken for this one.
+pub const MAX_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Runs the call and sends everything that it gives. There is always a terminal, and it waits for room.
 pub(crate) async fn serve(shared: Arc<Shared>, call: Call, cancel: CancellationToken) {
     let id = call.call_id;
+    let serving = Serving { shared: &shared, id };
     let outcome = match begin(&shared, call, cancel.clone()) {
         Ok((stream, deadline)) => forward(&shared, id, stream, deadline, &cancel).await,
         Err(error) => Err(error),
     };
     // Before the terminal: with it the caller may use the id again.
-    lock(&shared.serving).remove(&id);
+    drop(serving);
     if let Err(Error::TooLarge(bytes)) = shared.send(&Frame::Terminal(id, outcome)).await {
         let why = format!("the result has {bytes} bytes, {MAX_FRAME_BYTES} at most can be passed on");
         // Otherwise the connection is over, and nobody waits for it.
         let _ = shared
             .send(&Frame::Terminal(id, Err(ToolError::execution(why))))
             .await;
+    }
+}
+
+/// A call on the list of those that are served: taken off it whatever becomes of it.
+struct Serving<'s> {
+    shared: &'s Shared,
+    id: RtcId,
+}
+
+impl Drop for Serving<'_> {
+    fn drop(&mut self) {
+        lock(&self.shared.serving).remove(&self.id);
     }
 }
 
@@ -60,7 +75,7 @@ fn begin(
     let mut extensions = Extensions::default().with(Arc::new(Host::new(Arc::new(asking))));
     let deadline = call
         .deadline_ms
-        .map(|milliseconds| Instant::now() + Duration::from_millis(milliseconds));
+        .map(|milliseconds| Instant::now() + Duration::from_millis(milliseconds).min(MAX_DEADLINE));
     if let Some(at) = deadline {
         extensions = extensions.with(Arc::new(Deadline(at)));
     }

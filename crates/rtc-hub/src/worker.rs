@@ -32,6 +32,23 @@ pub fn end_with_parent() -> bool {
     true
 }
 
+/// Lets this process have so many bytes of data in memory and no more: beyond that it breaks down. Only on Linux.
+pub fn limit_memory(bytes: u64) {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        let limit = Rlimit {
+            current: Some(bytes),
+            maximum: Some(bytes),
+        };
+        if let Err(error) = setrlimit(Resource::Data, limit) {
+            tracing::warn!(%error, "the memory of this process is not limited");
+        }
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let _ = bytes;
+}
+
 /// Serves `tools` until its input ends, and then ends this process at once, whatever still runs in it.
 ///
 /// Only frames are written to the standard output: what else is printed goes to the standard error.

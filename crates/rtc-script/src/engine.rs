@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use deno_core::error::JsError;
 use deno_core::{JsRuntime, OpState, PollEventLoopOptions, RuntimeOptions, v8};
 use rtc_hub::Host;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,8 @@ const JOB_QUEUE: usize = 1;
 const STACK_BYTES: usize = 16 << 20;
 /// What a script is called in its own errors.
 const SCRIPT_NAME: &str = "script.js";
+/// What a program throws that was only to be read.
+const PARSED: &str = "it can be read";
 /// Makes the world that a script sees.
 const PRELUDE: &str = include_str!("engine/prelude.js");
 
@@ -60,6 +63,8 @@ pub(crate) struct Job {
     /// Not bounded itself: the limits of the console bound it.
     pub(crate) console: mpsc::UnboundedSender<Entry>,
     pub(crate) control: Arc<Control>,
+    /// Told when the engine is ready and the script begins.
+    pub(crate) begun: oneshot::Sender<()>,
     pub(crate) reply: oneshot::Sender<Result<Option<Value>, Failure>>,
 }
 
@@ -149,17 +154,21 @@ fn work(mut jobs: mpsc::Receiver<Job>) {
             host,
             console,
             control,
+            begun,
             reply,
         } = job;
+        // Whoever asked may have gone.
+        let _ = begun.send(());
         control.begin(world.runtime.v8_isolate().thread_safe_handle());
         world.state.borrow_mut().put(ops::Running {
             params,
-            host,
+            host: host.filter(|_| !only_check),
             console,
             control: control.clone(),
             entries: 0,
             bytes: 0,
             host_calls: 0,
+            in_flight: Rc::default(),
         });
         let ended = reactor.block_on(world.run(&code, only_check, &control));
         // Whoever asked may have gone. A large world takes its time to be taken down, which nobody waits for.
@@ -220,10 +229,11 @@ impl World {
         only_check: bool,
         control: &Control,
     ) -> Result<Option<Value>, Ended> {
-        let main = self.compile(code)?;
+        self.check(code)?;
         if only_check {
             return Ok(None);
         }
+        let main = self.compile(code)?;
         let ended = self.runtime.call_with_args(&self.start, &[main]);
         let ended = tokio::select! {
             biased;
@@ -246,36 +256,66 @@ impl World {
         failure::of_prelude(&told)
     }
 
-    /// The script as a function that has not run yet, its last expression as its result.
-    fn compile(&mut self, code: &str) -> Result<v8::Global<v8::Value>, Ended> {
-        let whole = self
-            .function_of(code)
+    /// Fails if the code is not the body of a function. Nothing of it runs.
+    fn check(&mut self, code: &str) -> Result<(), Ended> {
+        self.parse_body(code)
             .map_err(|error| match failure::of_js(&error) {
                 Ended::Failed(failure) => Ended::Failed(failure.with_syntax_hint(code)),
                 terminated @ Ended::Terminated => terminated,
-            })?;
-        let mut budget = last_expression::MAX_TRIED_BYTES;
-        for candidate in last_expression::candidates(code) {
-            if budget < 2 * code.len() {
-                break;
-            }
-            budget -= 2 * code.len();
-            // Both must be right: `for (…)` alone is no statement, but with a `return` behind it it is.
-            if self.function_of(&code[..candidate.start]).is_err() {
-                continue;
-            }
-            if let Ok(with_return) = self.function_of(&candidate.returned(code)) {
-                return Ok(with_return);
-            }
-        }
-        Ok(whole)
+            })
     }
 
-    fn function_of(&mut self, body: &str) -> Result<v8::Global<v8::Value>, Box<deno_core::error::JsError>> {
-        // On one line with the first of the script, so that line numbers are right.
-        self.runtime
-            .execute_script(SCRIPT_NAME, format!("(async () => {{{body}\n}})"))
+    /// The script as a function that has not run yet, its last expression as its result.
+    fn compile(&mut self, code: &str) -> Result<v8::Global<v8::Value>, Ended> {
+        let mut budget = last_expression::MAX_TRIED_BYTES;
+        for candidate in last_expression::candidates(code) {
+            if budget < 3 * code.len() {
+                break;
+            }
+            budget -= 3 * code.len();
+            // Both must be right: `for (…)` alone is no statement, but with a `return` behind it it is.
+            if self.parse(&arrow(&code[..candidate.start])).is_err() {
+                continue;
+            }
+            let with_return = candidate.returned(code);
+            if self.parse_body(&with_return).is_ok() {
+                return self.function_of(&with_return);
+            }
+        }
+        self.function_of(code)
     }
+
+    /// Makes the function of a body that [`World::parse_body`] has found to be one.
+    fn function_of(&mut self, body: &str) -> Result<v8::Global<v8::Value>, Ended> {
+        self.runtime
+            .execute_script(SCRIPT_NAME, arrow(body))
+            .map_err(|error| failure::of_js(&error))
+    }
+
+    /// Whether the text is a body, and does not close the function early so that the rest of it runs at once.
+    ///
+    /// It is put into two functions. Behind the `}` of the first only `)` or `,` may follow, and behind that of the
+    /// second neither: no text closes both early.
+    fn parse_body(&mut self, body: &str) -> Result<(), Box<JsError>> {
+        self.parse(&arrow(body))?;
+        self.parse(&format!("{{async function script() {{{body}\n}}}}"))
+    }
+
+    /// Reads a program without running it: before it runs it is read to its end, and then it throws at once.
+    fn parse(&mut self, program: &str) -> Result<(), Box<JsError>> {
+        let whole = format!("throw \"{PARSED}\"; {program}");
+        match self.runtime.execute_script(SCRIPT_NAME, whole) {
+            Err(error) if error.name.is_none() && error.exception_message.ends_with(PARSED) => Ok(()),
+            Err(error) => Err(error),
+            // Never: it has thrown.
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+/// A function with this body, on one line with its first line, so that line numbers are right.
+fn arrow(body: &str) -> String {
+    format!("(async () => {{{body}\n}})")
 }
 
 /// Why a script has no result.

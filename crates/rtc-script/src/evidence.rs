@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rtc_fs::{Hash, MAX_CHANGED_BYTES, PreImage, PreImageFolder, Project};
 use rtc_tool::CallContext;
-use rtc_types::RtcId;
+use rtc_types::{RtcId, SessionId};
 use tokio_util::sync::CancellationToken;
 
 /// How much of what it printed is told, in bytes; the end of it.
@@ -21,9 +21,10 @@ pub(crate) async fn evidence(context: &CallContext) -> String {
         return format!("Whether it changed files is not known. {UNKNOWN}");
     };
     let project = context.extensions.get::<Project>();
-    let rtc = context.rtc;
+    let (session, rtc) = (context.session, context.rtc);
     let looked =
-        tokio::task::spawn_blocking(move || (changed(&kept, project, rtc), printed(&kept, rtc))).await;
+        tokio::task::spawn_blocking(move || (changed(&kept, project, rtc), printed(&kept, session, rtc)))
+            .await;
     match looked {
         Ok((changed, Some(printed))) => {
             format!("{changed} It had printed “{printed}”. What it returned is not known.")
@@ -33,8 +34,8 @@ pub(crate) async fn evidence(context: &CallContext) -> String {
     }
 }
 
-fn printed(kept: &PreImageFolder, rtc: RtcId) -> Option<String> {
-    let printed = kept.printed(rtc, TOLD_PRINTED_BYTES).ok()??;
+fn printed(kept: &PreImageFolder, session: SessionId, rtc: RtcId) -> Option<String> {
+    let printed = kept.printed(session, rtc, TOLD_PRINTED_BYTES).ok()??;
     let printed = printed.trim_end().replace('\n', " ⏎ ");
     Some(printed).filter(|printed| !printed.is_empty())
 }

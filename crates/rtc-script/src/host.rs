@@ -1,5 +1,7 @@
 //! Answers a script's file calls.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -17,6 +19,8 @@ use crate::limits::MAX_HOST_CALLS;
 pub(crate) struct ScriptFiles {
     files: FileCalls,
     ended: CancellationToken,
+    /// Questions so far.
+    asked: AtomicU64,
     /// Held while a question is answered.
     busy: tokio::sync::Mutex<()>,
 }
@@ -31,6 +35,7 @@ impl ScriptFiles {
                 ..context.clone()
             }),
             ended,
+            asked: AtomicU64::new(0),
             busy: tokio::sync::Mutex::default(),
         }
     }
@@ -74,13 +79,13 @@ struct Remove {
 
 #[async_trait]
 impl HostCalls for ScriptFiles {
-    async fn call(&self, ordinal: u64, name: &str, arguments: Value) -> Outcome {
+    async fn call(&self, _ordinal: u64, name: &str, arguments: Value) -> Outcome {
         let _busy = self.busy.lock().await;
         if self.ended.is_cancelled() {
             return Err(ToolError::cancelled());
         }
-        // The worker ends such a script by itself; this holds whatever the worker does.
-        if ordinal > MAX_HOST_CALLS {
+        // The worker ends such a script by itself; this holds whatever the worker does, and however it numbers them.
+        if self.asked.fetch_add(1, Ordering::Relaxed) >= MAX_HOST_CALLS {
             return Err(ToolError::execution(format!(
                 "{MAX_HOST_CALLS} calls are as many as a script may make"
             )));
@@ -127,4 +132,50 @@ fn with_all(arguments: Value) -> Value {
     let mut all = Map::from_iter([("head_limit".to_owned(), json!(0))]);
     all.extend(given);
     Value::Object(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rtc_tool::{Access, Extensions, Permit, Seen};
+    use rtc_types::{RtcId, SessionId};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Permit for Nothing {
+        fn check(&self, _: Access, _: &str) -> Result<(), ToolError> {
+            Ok(())
+        }
+    }
+
+    #[async_trait]
+    impl Seen for Nothing {
+        async fn get(&self, _: &str) -> Result<Option<Value>, ToolError> {
+            Ok(None)
+        }
+
+        fn note(&self, _: &str, _: Value) {}
+    }
+
+    #[tokio::test]
+    async fn questions_are_counted_here_whatever_number_they_say() {
+        let files = ScriptFiles::new(&CallContext {
+            session: SessionId::new(uuid::Uuid::nil()),
+            rtc: RtcId::new(uuid::Uuid::nil()),
+            attempt: 1,
+            cancel: CancellationToken::new(),
+            permit: Arc::new(Nothing),
+            seen: Arc::new(Nothing),
+            extensions: Extensions::default(),
+        });
+        for _ in 0..MAX_HOST_CALLS {
+            let error = files.call(1, "no", Value::Null).await.unwrap_err();
+            assert_eq!(error.message, "there is no no");
+        }
+        let error = files.call(1, "no", Value::Null).await.unwrap_err();
+        assert_eq!(error.message, "10000 calls are as many as a script may make");
+    }
 }

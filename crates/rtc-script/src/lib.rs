@@ -8,6 +8,7 @@ mod engine;
 mod evidence;
 mod host;
 mod limits;
+mod program;
 mod run;
 mod saved;
 mod told;
@@ -16,8 +17,9 @@ mod worker;
 mod workers;
 
 pub use limits::{
-    DEFAULT_TIMEOUT_MS, Limit, MAX_CODE_BYTES, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES, MAX_HOST_CALLS,
-    MAX_MEMORY_BYTES, MAX_RESULT_BYTES, MAX_TIMEOUT_MS,
+    DEFAULT_TIMEOUT_MS, Limit, MAX_CODE_BYTES, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES, MAX_DEPTH,
+    MAX_HOST_CALLS, MAX_IN_FLIGHT_BYTES, MAX_MEMORY_BYTES, MAX_RESULT_BYTES, MAX_TIMEOUT_MS,
+    MAX_WORKER_BYTES,
 };
 pub use run::STOP_GRACE;
 pub use saved::{SCRIPTS, script_path};

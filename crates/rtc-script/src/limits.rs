@@ -12,6 +12,14 @@ pub const MAX_CODE_BYTES: usize = 1 << 20;
 pub const MAX_MEMORY_BYTES: usize = 256 << 20;
 /// How many calls of `rtcAgent.fs` a script may make.
 pub const MAX_HOST_CALLS: u64 = 10_000;
+/// Arguments and answers of its calls of `rtcAgent.fs` that a script may leave waiting, in bytes: 64 MiB. They are outside
+/// of the memory that the engine counts.
+pub const MAX_IN_FLIGHT_BYTES: usize = 64 << 20;
+/// How deep the parameters of a script and the arguments of its calls may be nested. Each frame adds a little, and can
+/// be read to a depth of 128.
+pub const MAX_DEPTH: usize = 100;
+/// The data that a worker may have in memory, in bytes: 1 GiB. It is the last line, behind all other limits.
+pub const MAX_WORKER_BYTES: u64 = 1 << 30;
 /// How many lines of the console a script may write.
 pub const MAX_CONSOLE_ENTRIES: usize = 10_000;
 /// How much text a script may write to the console, in bytes: 1 MiB.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use rtc_fs::PreImageFolder;
-use rtc_hub::RemoteCall;
-use rtc_tool::{CallContext, ErrorKind, Progress, ProgressSender, ToolError, ToolStreamItem};
-use rtc_types::RtcId;
+use rtc_hub::{HostCalls, RemoteCall};
+use rtc_tool::{CallContext, Progress, ProgressSender, ToolError, ToolStreamItem};
+use rtc_types::{RtcId, SessionId};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -17,11 +17,14 @@ use crate::engine::{Entry, Failure};
 use crate::host::ScriptFiles;
 use crate::limits::{Limit, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES};
 use crate::told;
-use crate::worker::{CONSOLE, ENGINE, EngineArgs, EngineOutput};
+use crate::worker::{BEGUN, CONSOLE, ENGINE, EngineArgs, EngineOutput};
 use crate::workers::Workers;
 
 /// How long a script that was told to end may take to do so, before its worker is killed.
 pub const STOP_GRACE: Duration = Duration::from_millis(10);
+
+/// How long a worker may take until it is ready for a script.
+const READY_TIME: Duration = Duration::from_secs(60);
 
 /// What to run.
 pub(crate) struct Order {
@@ -50,13 +53,14 @@ pub(crate) async fn run(
     progress: Option<&ProgressSender>,
 ) -> Result<Ran, ToolError> {
     let worker = workers.take().await?;
-    let began = Instant::now();
+    let mut began = Instant::now();
     let files = Arc::new(ScriptFiles::new(context));
     let told_to_end = CancellationToken::new();
     let arguments = EngineArgs {
         code: order.code,
         params: order.params,
         only_check: order.only_check,
+        timeout_ms: u64::try_from(order.timeout.as_millis()).unwrap_or(u64::MAX),
     };
     let mut stream = worker.peer.call(RemoteCall {
         call_id: context.rtc,
@@ -64,19 +68,22 @@ pub(crate) async fn run(
         attempt: context.attempt,
         tool: ENGINE.to_owned(),
         arguments: serde_json::to_value(arguments).unwrap_or_default(),
-        deadline: Some(order.timeout),
+        // The engine's own, from when the script begins.
+        deadline: None,
         cancel: told_to_end.clone(),
-        host: Some(files.clone()),
+        // What is only read has nothing to ask for.
+        host: (!order.only_check).then(|| files.clone() as Arc<dyn HostCalls>),
     });
     let mut console = Console::default();
     // Only a script that can have an effect has a mark, whose evidence this is.
     let printed = Printed::of(context).filter(|_| progress.is_some());
     if let Some(printed) = &printed {
-        printed.forget().await;
+        printed.begin().await;
     }
     let mut limit = None;
-    // First the time that the script has, then the time that it has to end.
-    let mut until = began + order.timeout;
+    let mut is_begun = false;
+    // First the time to get ready, then the time that the script has, then the time that it has to end.
+    let mut until = began + READY_TIME;
     let ended = loop {
         tokio::select! {
             biased;
@@ -87,7 +94,7 @@ pub(crate) async fn run(
                 told_to_end.cancel();
             }
             () = tokio::time::sleep_until(until) => {
-                if limit.is_some() {
+                if limit.is_some() || !is_begun {
                     break None;
                 }
                 // The worker knows its time, and is ending the script by itself.
@@ -96,6 +103,13 @@ pub(crate) async fn run(
                 files.end();
             }
             item = stream.next() => match item {
+                Some(ToolStreamItem::Progress(Progress::Custom { subkind, .. })) if subkind == BEGUN => {
+                    if !is_begun && limit.is_none() {
+                        began = Instant::now();
+                        until = began + order.timeout;
+                    }
+                    is_begun = true;
+                }
                 Some(ToolStreamItem::Progress(item)) => {
                     if let Some(entry) = console.take(item)
                         && let Some(progress) = progress
@@ -113,13 +127,15 @@ pub(crate) async fn run(
     };
     drop(stream);
     let duration = began.elapsed();
-    let changed = files.changed().await;
+    files.end();
     let ended = match ended {
         // It did not end in time: its process does.
         None => {
             worker.end().await;
-            let limit = limit.unwrap_or(Limit::Stopped);
-            Err(console.cut_off(Some(limit), String::new()))
+            Err(console.cut_off(
+                limit,
+                "no worker was ready for the script, so it did not run".to_owned(),
+            ))
         }
         Some(_) if worker.peer.is_closed() => {
             let status = worker.end().await;
@@ -133,15 +149,12 @@ pub(crate) async fn run(
             // The engine itself did not say that the script has ended, so that it may still run there.
             Err(error) => {
                 worker.end().await;
-                let late = (error.kind == ErrorKind::Timeout).then_some(Limit::Time);
-                Err(console.cut_off(limit.or(late), error.message))
+                Err(console.cut_off(limit, error.message))
             }
         },
     };
-    // What it printed is told with its result.
-    if let Some(printed) = &printed {
-        printed.forget().await;
-    }
+    // Only now: the script is over by all means, while a change under way still comes to its end.
+    let changed = files.changed().await;
     Ok(Ran {
         console: console.entries,
         ended,
@@ -169,6 +182,7 @@ fn outcome_of(outcome: Result<Value, ToolError>) -> Result<Result<Option<Value>,
 /// Keeps what a script prints for the case that this process dies. What cannot be kept is not: it is evidence only.
 struct Printed {
     folder: Arc<PreImageFolder>,
+    session: SessionId,
     rtc: RtcId,
 }
 
@@ -177,25 +191,27 @@ impl Printed {
         let folder = context.extensions.get::<PreImageFolder>()?;
         Some(Self {
             folder,
+            session: context.session,
             rtc: context.rtc,
         })
     }
 
     async fn add(&self, entry: &Entry) {
         let text = format!("{}\n", told::line(entry));
-        self.file(move |folder, rtc| folder.print(rtc, &text)).await;
+        let session = self.session;
+        self.file(move |folder| folder.print(session, &text)).await;
     }
 
-    async fn forget(&self) {
-        self.file(PreImageFolder::forget_printed).await;
+    /// Forgets what the session's last script printed. That of this one stays until the next one begins: its outcome
+    /// must be durable first.
+    async fn begin(&self) {
+        let (session, rtc) = (self.session, self.rtc);
+        self.file(move |folder| folder.begin_printing(session, rtc)).await;
     }
 
-    async fn file(
-        &self,
-        work: impl FnOnce(&PreImageFolder, RtcId) -> Result<(), rtc_fs::Error> + Send + 'static,
-    ) {
-        let (folder, rtc) = (self.folder.clone(), self.rtc);
-        let done = tokio::task::spawn_blocking(move || work(&folder, rtc)).await;
+    async fn file(&self, work: impl FnOnce(&PreImageFolder) -> Result<(), rtc_fs::Error> + Send + 'static) {
+        let folder = self.folder.clone();
+        let done = tokio::task::spawn_blocking(move || work(&folder)).await;
         if let Ok(Err(error)) = done {
             tracing::debug!(%error, "what the script prints is not kept");
         }

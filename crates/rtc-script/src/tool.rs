@@ -7,13 +7,14 @@ use rtc_tool::{
     ToolError,
 };
 use rtc_tools::{FileCalls, Lines, Write, WriteArgs, WriteMode};
-use rtc_types::{Preview, PreviewKind};
+use rtc_types::{Preview, PreviewKind, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::evidence::evidence;
-use crate::limits::{DEFAULT_TIMEOUT_MS, MAX_CODE_BYTES, MAX_TIMEOUT_MS};
+use crate::limits::{DEFAULT_TIMEOUT_MS, MAX_CODE_BYTES, MAX_DEPTH, MAX_TIMEOUT_MS};
+use crate::program::{digest, digest_of_save, is_deeper};
 use crate::run::{self, Order, STOP_GRACE};
 use crate::saved::script_path;
 use crate::told::{self, Output};
@@ -107,6 +108,11 @@ impl ScriptArgs {
                 self.timeout
             )));
         }
+        if self.params.values().any(|value| is_deeper(value, MAX_DEPTH)) {
+            return Err(ToolError::invalid(format!(
+                "`params` is nested more than {MAX_DEPTH} deep; put data into files"
+            )));
+        }
         match self.action {
             Action::Eval => Ok(Checked::Eval(self.code("eval")?)),
             Action::Run => match &self.code {
@@ -154,7 +160,7 @@ fn fitting(code: &str) -> Result<(), ToolError> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Mark {
-    /// The digest of the code that runs.
+    /// The digest of what runs.
     Ran(String),
     /// The mark of the write.
     Saved(Value),
@@ -165,10 +171,6 @@ enum Plan {
     /// The code as it was when the call was prepared.
     Run(String),
     Save(Prepared),
-}
-
-fn digest(code: &str) -> String {
-    blake3::hash(code.as_bytes()).to_hex().to_string()
 }
 
 fn encoded(value: &impl Serialize) -> Result<Value, ToolError> {
@@ -210,14 +212,18 @@ impl Tool for Script {
             Checked::Eval(code) => Subject {
                 access: Access::Exec,
                 paths: Vec::new(),
-                digest: Some(digest(code)),
+                digest: Some(digest(code, &args.params)),
             },
             Checked::Run(path) => Subject {
                 access: Access::Exec,
                 paths: vec![path],
                 digest: None,
             },
-            Checked::Save(write) => Subject::write(write.path),
+            // Its own digest, so that a Yes to it is a rule for nothing else, least of all for what scripts change.
+            Checked::Save(write) => Subject {
+                digest: Some(digest_of_save(&write.path, &write.content)),
+                ..Subject::write(write.path)
+            },
         })
     }
 
@@ -227,16 +233,24 @@ impl Tool for Script {
             Checked::Run(path) => (saved_code(context, &path).await?, vec![path]),
             Checked::Save(write) => (write.content, vec![write.path]),
         };
-        let kind = PreviewKind::Code;
-        Ok(Some(Preview { kind, text, paths }))
+        let program = (args.action != Action::Save).then(|| Program {
+            digest: digest(&text, &args.params),
+            params: Value::Object(args.params.clone()),
+        });
+        Ok(Some(Preview {
+            kind: PreviewKind::Code,
+            text,
+            paths,
+            program,
+        }))
     }
 
     async fn prepare(&self, context: &CallContext, args: &ScriptArgs) -> Result<Option<Prepared>, ToolError> {
         let (mark, plan) = match args.checked()? {
-            Checked::Eval(code) => (Mark::Ran(digest(code)), Plan::Run(code.to_owned())),
+            Checked::Eval(code) => (Mark::Ran(digest(code, &args.params)), Plan::Run(code.to_owned())),
             Checked::Run(path) => {
                 let code = frozen_code(context, &path).await?;
-                (Mark::Ran(digest(&code)), Plan::Run(code))
+                (Mark::Ran(digest(&code, &args.params)), Plan::Run(code))
             }
             Checked::Save(write) => {
                 self.check(context, &write.content).await?;

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rtc_hub::{Deadline, Host};
+use rtc_hub::Host;
 use rtc_tool::{
     CallContext, Capabilities, ErrorKind, Prepared, Progress, ProgressSender, Registry, Subject, Tool,
     ToolError, handle,
@@ -14,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::engine::{Control, Engine, Entry, Failure, Job};
-use crate::limits::{Limit, MAX_CODE_BYTES};
+use crate::limits::{Limit, MAX_CODE_BYTES, MAX_WORKER_BYTES};
 
 /// The command that makes a worker of the program.
 pub const WORKER_COMMAND: &str = "script-worker";
@@ -24,6 +25,9 @@ pub(crate) const ENGINE: &str = "script_engine";
 
 /// What a line of the console is called on its way.
 pub(crate) const CONSOLE: &str = "console";
+
+/// Tells that the engine was ready and the script has begun.
+pub(crate) const BEGUN: &str = "begun";
 
 /// What the engine is asked to do.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +40,8 @@ pub(crate) struct EngineArgs {
     /// Only look whether it can be read.
     #[serde(default)]
     pub(crate) only_check: bool,
+    /// How long it may take once it has begun, in milliseconds.
+    pub(crate) timeout_ms: u64,
 }
 
 /// What the engine gives.
@@ -45,18 +51,14 @@ pub(crate) struct EngineOutput {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "present"
+        deserialize_with = "rtc_hub::present"
     )]
     pub(crate) result: Option<Value>,
 }
 
-/// A result of `null` is a result.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
-}
-
 /// Runs this process as a worker: serves scripts over its standard input and output until the input ends.
 pub fn worker() -> ExitCode {
+    rtc_hub::limit_memory(MAX_WORKER_BYTES);
     let mut tools = Registry::default();
     match Engine::start() {
         Ok(engine) => drop(tools.register(handle(EngineTool { engine }))),
@@ -106,6 +108,7 @@ impl Tool for EngineTool {
         progress: ProgressSender,
     ) -> Result<EngineOutput, ToolError> {
         let (console, mut entries) = mpsc::unbounded_channel();
+        let (begin, mut begun) = oneshot::channel();
         let (reply, mut replied) = oneshot::channel();
         let control = Arc::new(Control::default());
         // A dropped call leaves no script behind.
@@ -117,16 +120,22 @@ impl Tool for EngineTool {
             host: context.extensions.get::<Host>(),
             console,
             control: control.clone(),
+            begun: begin,
             reply,
         };
         if !self.engine.run(job).await {
             return Err(ToolError::execution("the script engine has broken down"));
         }
-        let deadline = context.extensions.get::<Deadline>();
+        // The time of a script does not begin while the engine still makes its world.
         let late = async {
-            match deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline.0).await,
-                None => std::future::pending().await,
+            match (&mut begun).await {
+                Ok(()) => {
+                    let (subkind, payload) = (BEGUN.to_owned(), Value::Null);
+                    progress.send(Progress::Custom { subkind, payload }).await;
+                    tokio::time::sleep(Duration::from_millis(args.timeout_ms)).await;
+                }
+                // The engine has broken down, as its reply tells.
+                Err(_) => std::future::pending().await,
             }
         };
         tokio::pin!(late);

@@ -58,7 +58,11 @@ impl Workers {
     /// Gives a worker back whose script has ended.
     pub(crate) fn give_back(&self, worker: Worker) {
         if !worker.peer.is_closed() {
-            self.idle().get_or_insert(worker);
+            let mut idle = self.idle();
+            // One that has died meanwhile is no reason to drop one that lives.
+            if idle.as_ref().is_none_or(|idle| idle.peer.is_closed()) {
+                *idle = Some(worker);
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! A worker that is killed in the middle of a script.
+//! A worker that is killed in the middle of a script, and what the system keeps it from.
 
 #![allow(clippy::unwrap_used, reason = "tests and what they stand on")]
 
@@ -24,6 +24,15 @@ fn children() -> Vec<u32> {
         .collect()
 }
 
+/// How many bytes of data the system lets a process have.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "the system's own table of processes")]
+fn data_limit(process: u32) -> String {
+    let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max data size"));
+    line.unwrap().split_whitespace().nth(3).unwrap().to_owned()
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_killed_worker_is_told_and_replaced() {
@@ -35,6 +44,9 @@ async fn a_killed_worker_is_told_and_replaced() {
         let [worker] = children[..] else {
             panic!("{children:?}")
         };
+        // The last line: whatever a script makes its worker take, it is not the memory of the machine.
+        let limit = data_limit(worker);
+        assert_eq!(limit, rtc_script::MAX_WORKER_BYTES.to_string());
         let worker = rustix::process::Pid::from_raw(i32::try_from(worker).unwrap()).unwrap();
         rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
     };

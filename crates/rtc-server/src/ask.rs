@@ -158,7 +158,13 @@ impl<'c> Asker<'c> {
         self.console.styled(Style::Strong, &line);
         self.console.note(&format!("  {why}."));
         if let Some(preview) = &rtc.preview {
-            show::lines(self.console, &preview.text, show::PREVIEW_LINES, Style::Plain);
+            show::whole(self.console, &preview.text);
+            if let Some(params) = preview.program.as_ref().and_then(show::params) {
+                self.console.note("  with the params");
+                show::whole(self.console, &params);
+            }
+        } else if let Some(args) = show::arguments(&private.input) {
+            show::whole(self.console, &args);
         }
         loop {
             let answer = self

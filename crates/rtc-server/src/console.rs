@@ -159,7 +159,11 @@ impl Console {
 
 /// What a file or a model says must not steer the terminal: control characters are shown, not sent.
 pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
-    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let steers = |c: char| {
+        // The latter turn text around, or end a line only for some who read it.
+        let hides = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+        hides || c.is_control() && c != '\n' && c != '\t'
+    };
     if !text.contains(steers) {
         return text.into();
     }
@@ -175,6 +179,10 @@ mod tests {
 
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(
+            printable("// a \u{2028}b \u{202e}c\u{2066}"),
+            "// a \u{fffd}b \u{fffd}c\u{fffd}"
+        );
         assert_eq!(
             printable("a\tb\u{1b}[31mred\r\n"),
             "a\tb\u{fffd}[31mred\u{fffd}\n"

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use rtc_types::{
-    ContentData, Message, MessageId, MessageRole, Rtc, RtcId, RtcStatus, StreamingStatus, ToolCall, Update,
-    UpdateEntity,
+    ContentData, Message, MessageId, MessageRole, Program, Rtc, RtcId, RtcStatus, StreamingStatus, ToolCall,
+    Update, UpdateEntity,
 };
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::console::{Console, Style};
 const LINES: usize = 10;
 /// How many lines of a result with a diff are shown.
 const DIFF_LINES: usize = 24;
-/// How many lines of a diff or of code are shown where the user decides on it.
+/// How many lines of what an option of a question would look like are shown.
 pub(crate) const PREVIEW_LINES: usize = 200;
 /// How much of a line is shown, in characters.
 const WIDTH: usize = 160;
@@ -168,20 +168,50 @@ fn result(console: &Console, call: &ToolCall) {
     lines(console, text, LINES, style);
 }
 
+/// What a user decides on: all of it, however much it is. The terminal wraps its lines.
+pub(crate) fn whole(console: &Console, text: &str) {
+    let diff = is_diff(text);
+    for line in text.lines() {
+        console.styled(style_of(line, diff, Style::Plain), &format!("    {line}"));
+    }
+}
+
+/// What a program is given, if that is anything.
+pub(crate) fn params(program: &Program) -> Option<String> {
+    let given = program.params.as_object().is_none_or(|fields| !fields.is_empty());
+    given.then(|| format!("{:#}", program.params))
+}
+
+/// The arguments of a call in full, if [`target`] has left some of them out.
+pub(crate) fn arguments(input: &str) -> Option<String> {
+    let parsed = serde_json::from_str::<Value>(input);
+    target(input)
+        .contains('…')
+        .then(|| parsed.map_or_else(|_| input.to_owned(), |args| format!("{args:#}")))
+}
+
+fn is_diff(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("@@ "))
+}
+
+fn style_of(line: &str, diff: bool, otherwise: Style) -> Style {
+    match line.as_bytes().first() {
+        Some(b'+') if diff => Style::Added,
+        Some(b'-') if diff => Style::Removed,
+        _ => otherwise,
+    }
+}
+
 /// The first lines of a text, indented; a diff in its colours.
 pub(crate) fn lines(console: &Console, text: &str, most: usize, style: Style) {
-    let diff = text.lines().any(|line| line.starts_with("@@ "));
+    let diff = is_diff(text);
     // What is changed matters more than what is read.
     let most = if diff { most.max(DIFF_LINES) } else { most };
     let count = text.lines().count();
     // One line more is shown rather than replaced by a line that says so.
     let shown = if count <= most + 1 { count } else { most };
     for line in text.lines().take(shown) {
-        let style = match line.as_bytes().first() {
-            Some(b'+') if diff => Style::Added,
-            Some(b'-') if diff => Style::Removed,
-            _ => style,
-        };
+        let style = style_of(line, diff, style);
         let width = if style == Style::Warning {
             FAILED_WIDTH
         } else {
@@ -221,5 +251,20 @@ mod tests {
         ] {
             assert_eq!(target(input), line);
         }
+    }
+
+    #[test]
+    fn what_is_decided_on_is_shown_in_full() {
+        let program = |params| Program {
+            digest: String::new(),
+            params,
+        };
+        assert_eq!(params(&program(serde_json::json!({}))), None);
+        let given = params(&program(serde_json::json!({"c": "x".repeat(1000)}))).unwrap();
+        assert!(given.contains(&"x".repeat(1000)));
+        assert_eq!(arguments(r#"{"path":"/a"}"#), None);
+        let long = "y".repeat(1000);
+        let shown = arguments(&format!(r#"{{"path":"/a","deep":["{long}"]}}"#)).unwrap();
+        assert!(shown.contains(&long));
     }
 }

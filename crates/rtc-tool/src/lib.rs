@@ -20,7 +20,7 @@ pub use arguments::coerce;
 pub use context::{CallContext, Extensions, Permit, Seen};
 pub use erased::handle;
 pub use error::{ErrorKind, ToolError};
-pub use permission::{Consent, Policy, Verdict, decide, grant, is_protected};
+pub use permission::{Consent, Policy, Verdict, decide, grant, is_beneath, is_protected};
 pub use registry::Registry;
 pub use stream::{PROGRESS_QUEUE, Progress, ProgressSender, ToolStream, ToolStreamItem, terminal_of};
 pub use text::{BUDGET_BYTES, budget, model_text};

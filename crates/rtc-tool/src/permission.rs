@@ -91,7 +91,8 @@ pub fn decide(
     })
 }
 
-/// An allow rule must cover every path of the subject, a deny rule only one.
+/// An allow rule must cover every path of the subject, a deny rule only one. What a path will run when its turn comes is
+/// not known, so that a program is allowed by its digest alone.
 fn matching<'p>(
     policy: &'p Policy,
     effect: RuleEffect,
@@ -105,26 +106,35 @@ fn matching<'p>(
                 RuleScope::Digest(digest) => subject.digest.as_ref() == Some(digest),
                 RuleScope::Paths(paths) => {
                     let covers = |path: &String| paths.iter().any(|root| is_beneath(path, root));
+                    // On some file systems a path of another case is the same, and what is forbidden stays forbidden.
+                    let may_be = |path: &String| {
+                        let path = path.to_lowercase();
+                        paths.iter().any(|root| is_beneath(&path, &root.to_lowercase()))
+                    };
                     match effect {
-                        RuleEffect::Allow => !subject.paths.is_empty() && subject.paths.iter().all(covers),
-                        RuleEffect::Deny => subject.paths.iter().any(covers),
+                        RuleEffect::Allow => {
+                            subject.access != Access::Exec
+                                && !subject.paths.is_empty()
+                                && subject.paths.iter().all(covers)
+                        }
+                        RuleEffect::Deny => subject.paths.iter().any(may_be),
                     }
                 }
             }
     })
 }
 
-/// Whether a path is `root` or lies in it.
-fn is_beneath(path: &str, root: &str) -> bool {
+/// Whether a path is `root` or lies in it, letter by letter.
+pub fn is_beneath(path: &str, root: &str) -> bool {
     match path.strip_prefix(root) {
         Some(rest) => rest.is_empty() || rest.starts_with('/') || root.ends_with('/'),
         None => false,
     }
 }
 
-/// The rule that an answer makes: `session` allows the tool on any path that is not protected (a script: itself, and
-/// nothing for the paths that scripts change), `project` on just these paths, `never` forbids these paths. `once` and
-/// `reject` make none.
+/// The rule that an answer makes: `session` allows the tool on any path that is not protected, `project` on just these
+/// paths, `never` forbids these paths. What has a digest is allowed by that alone, and a program without one not at all:
+/// what it will be the next time was not shown. `once` and `reject` make no rule.
 pub fn grant(
     decision: ApprovalDecision,
     id: RuleId,
@@ -139,10 +149,18 @@ pub fn grant(
     };
     let (effect, scope) = match decision {
         ApprovalDecision::Once | ApprovalDecision::Reject => return None,
-        ApprovalDecision::Session if subject.digest.is_none() && subject.access != Access::Exec => {
+        ApprovalDecision::Session | ApprovalDecision::Project
+            if subject.digest.is_none() && subject.access == Access::Exec =>
+        {
+            return None;
+        }
+        ApprovalDecision::Session if subject.digest.is_none() => {
             (RuleEffect::Allow, RuleScope::Paths(vec!["/".to_owned()]))
         }
         ApprovalDecision::Session | ApprovalDecision::Project => (RuleEffect::Allow, exact()),
+        ApprovalDecision::Never if !subject.paths.is_empty() => {
+            (RuleEffect::Deny, RuleScope::Paths(subject.paths.clone()))
+        }
         ApprovalDecision::Never => (RuleEffect::Deny, exact()),
     };
     Some(Rule {

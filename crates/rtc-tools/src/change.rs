@@ -1,6 +1,8 @@
 //! What `write` and `edit` have in common: a plan, the look at what the session knows, the change, its recovery.
 
-use rtc_fs::{Applied, Before, Error, Mark, Planned, PreImageFolder, Project, Recovery as Found, VPath};
+use rtc_fs::{
+    Applied, Before, Error, Mark, Planned, PreImage, PreImageFolder, Project, Recovery as Found, VPath,
+};
 use rtc_tool::{Access, CallContext, Prepared, Recovery, ToolError};
 use rtc_types::{Preview, PreviewKind};
 use serde::de::DeserializeOwned;
@@ -125,11 +127,13 @@ pub(crate) async fn preview<C: Change>(
             kind: PreviewKind::Diff,
             text: planned.diff().to_owned(),
             paths: vec![path.as_str().to_owned()],
+            program: None,
         },
         Err(error) => Preview {
             kind: PreviewKind::Text,
             text: error.message,
             paths: vec![path.as_str().to_owned()],
+            program: None,
         },
     }))
 }
@@ -205,6 +209,16 @@ pub(crate) async fn execute<C: Change>(
     change: C,
     prepared: Option<Prepared>,
 ) -> Result<C::Output, ToolError> {
+    execute_telling(context, change, prepared, |_| {}).await
+}
+
+/// The same, and tells `before` the path right before the effect: a change that fails may have been made.
+pub(crate) async fn execute_telling<C: Change>(
+    context: CallContext,
+    change: C,
+    prepared: Option<Prepared>,
+    mut before: impl FnMut(&VPath) + Send + 'static,
+) -> Result<C::Output, ToolError> {
     let prepared = match prepared {
         Some(prepared) => prepared,
         None => prepare(&context, &change).await?,
@@ -221,7 +235,11 @@ pub(crate) async fn execute<C: Change>(
     let pre_images = context.extensions.get::<PreImageFolder>().ok_or_else(missing)?;
     let rtc = context.rtc;
     let applied = files::blocking(&context, move |cancel| {
-        let keep = &mut |image| pre_images.keep(rtc, &image).map(drop);
+        let keep = &mut |image: PreImage| {
+            pre_images.keep(rtc, &image)?;
+            before(&image.path);
+            Ok(())
+        };
         project.apply(planned, keep, cancel).map_err(files::tool_error)
     })
     .await?;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtc_fs::{Detected, Error, GrepHits, Kind, PreImageFolder, VPath, binary_kind, detect};
+use rtc_fs::{Detected, Error, GrepHits, Kind, PreImage, PreImageFolder, VPath, binary_kind, detect};
 use rtc_tool::{Access, CallContext, ToolError};
 use serde_json::{Value, json};
 
@@ -52,9 +52,13 @@ impl FileCalls {
         changed.iter().cloned().collect()
     }
 
-    fn note_changed(&self, path: impl Into<String>) {
-        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
-        changed.insert(path.into());
+    /// Notes a path that is about to be changed: a change that fails half way, or whose sync fails, may have been made.
+    fn noting(&self) -> impl FnMut(&VPath) + Send + use<> {
+        let changed = self.changed.clone();
+        move |path| {
+            let mut changed = changed.lock().unwrap_or_else(PoisonError::into_inner);
+            changed.insert(path.as_str().to_owned());
+        }
     }
 
     /// The names in a folder, sorted, folders with a trailing `/`.
@@ -139,15 +143,13 @@ impl FileCalls {
 
     /// Writes a file; the result is that of the tool `write`.
     pub async fn write(&self, args: WriteArgs) -> Result<Value, ToolError> {
-        let written = change::execute(self.context.clone(), args, None).await?;
-        self.note_changed(&written.path);
+        let written = change::execute_telling(self.context.clone(), args, None, self.noting()).await?;
         Ok(json!(written))
     }
 
     /// Replaces text in a file; the result is that of the tool `edit`.
     pub async fn edit(&self, args: EditArgs) -> Result<Value, ToolError> {
-        let edited = change::execute(self.context.clone(), args, None).await?;
-        self.note_changed(&edited.path);
+        let edited = change::execute_telling(self.context.clone(), args, None, self.noting()).await?;
         Ok(json!(edited))
     }
 
@@ -240,16 +242,14 @@ impl FileCalls {
     pub async fn make_folder(&self, given: &str) -> Result<Value, ToolError> {
         let (asked, project) = (path(given)?, project(&self.context)?);
         let permit = self.context.permit.clone();
+        let mut note = self.noting();
         let (real, created) = blocking(&self.context, move |_| {
             let place = project.resolve_new(&asked).map_err(tool_error)?;
             permit.check(Access::Write, place.path.as_str())?;
-            let created = project.make_folder(&place.path).map_err(tool_error)?;
+            let created = project.make_folder(&place.path, &mut note).map_err(tool_error)?;
             Ok((place.path, created))
         })
         .await?;
-        if created {
-            self.note_changed(real.as_str());
-        }
         Ok(json!({"path": real, "created": created}))
     }
 
@@ -257,21 +257,27 @@ impl FileCalls {
     pub async fn rename(&self, from: &str, to: &str) -> Result<Value, ToolError> {
         let (from, to, project) = (path(from)?, path(to)?, project(&self.context)?);
         let (permit, pre_images) = (self.context.permit.clone(), self.pre_images()?);
-        let rtc = self.context.rtc;
+        let (rtc, mut note) = (self.context.rtc, self.noting());
         let (from, to, moved) = blocking(&self.context, move |cancel| {
             let gathered = project.gather(&from, cancel).map_err(tool_error)?;
             let destinations = project.destinations(&gathered, &to).map_err(tool_error)?;
             for path in gathered.paths().chain(&destinations) {
                 permit.check(Access::Write, path.as_str())?;
             }
-            let keep = &mut |image| pre_images.keep(rtc, &image).map(drop);
+            let keep = &mut |image: PreImage| {
+                pre_images.keep(rtc, &image)?;
+                note(gathered.path());
+                destinations.first().into_iter().for_each(&mut note);
+                Ok(())
+            };
             let real = project.rename(&gathered, &to, keep, cancel).map_err(tool_error)?;
+            // Also folders without a file in them.
+            note(gathered.path());
+            note(&real);
             let moved: Vec<_> = gathered.paths().cloned().zip(destinations).collect();
             Ok((gathered.path().clone(), real, moved))
         })
         .await?;
-        self.note_changed(from.as_str());
-        self.note_changed(to.as_str());
         for (old, new) in moved {
             // The content is the same, so what the session knows of it still holds.
             if let Some(known) = self.context.seen.get(old.as_str()).await? {
@@ -286,7 +292,7 @@ impl FileCalls {
     pub async fn remove(&self, given: &str, recursive: bool) -> Result<Value, ToolError> {
         let (asked, project) = (path(given)?, project(&self.context)?);
         let (permit, pre_images) = (self.context.permit.clone(), self.pre_images()?);
-        let (rtc, changed) = (self.context.rtc, self.changed.clone());
+        let (rtc, mut note) = (self.context.rtc, self.noting());
         let gathered = blocking(&self.context, move |cancel| {
             let gathered = project.gather(&asked, cancel).map_err(tool_error)?;
             for path in gathered.paths() {
@@ -298,18 +304,17 @@ impl FileCalls {
                     gathered.path()
                 )));
             }
-            let keep = &mut |image: rtc_fs::PreImage| {
+            let keep = &mut |image: PreImage| {
                 pre_images.keep(rtc, &image)?;
-                // A removal that fails half way has still removed these.
-                let mut changed = changed.lock().unwrap_or_else(PoisonError::into_inner);
-                changed.insert(image.path.as_str().to_owned());
+                note(&image.path);
                 Ok(())
             };
             project.remove(&gathered, keep, cancel).map_err(tool_error)?;
+            // Also a folder without a file in it.
+            note(gathered.path());
             Ok(gathered)
         })
         .await?;
-        self.note_changed(gathered.path().as_str());
         for path in gathered.paths() {
             self.context.seen.note(path.as_str(), Value::Null);
         }

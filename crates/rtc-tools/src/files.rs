@@ -87,6 +87,7 @@ pub(crate) async fn real_path_preview(
             kind: PreviewKind::Text,
             text: format!("`{asked}` is really `{}`", place.path),
             paths: vec![place.path.as_str().to_owned()],
+            program: None,
         }))
     })
     .await

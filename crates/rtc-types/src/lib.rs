@@ -23,7 +23,8 @@ pub use ids::{
 };
 pub use message::{CreatorKind, Message, MessageRole, StreamingStatus};
 pub use permission::{
-    Approval, ApprovalDecision, ApprovalState, Mode, Preview, PreviewKind, Rule, RuleEffect, RuleScope,
+    Approval, ApprovalDecision, ApprovalState, Mode, Preview, PreviewKind, Program, Rule, RuleEffect,
+    RuleScope,
 };
 pub use project::Project;
 pub use rtc::{Effect, OutcomeKnown, Rtc, RtcStatus};

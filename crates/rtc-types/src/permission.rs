@@ -1,6 +1,7 @@
 //! What the user allows.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{DeviceId, ProjectId, RuleId, Timestamp};
 
@@ -151,6 +152,18 @@ pub struct Preview {
     pub text: String,
     /// Where the call really leads, links followed; a Yes covers these paths.
     pub paths: Vec<String>,
+    /// Of code that would run: what it is given, and what it is known by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+}
+
+/// What belongs to the code of a [`Preview`] that would run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Digest of the code and its parameters; a rule is made for it.
+    pub digest: String,
+    /// Its parameters.
+    pub params: Value,
 }
 
 /// What a preview is.

@@ -177,6 +177,7 @@ impl rtc_tool::Tool for Write {
             kind: PreviewKind::Diff,
             text: args.text.clone(),
             paths: vec![args.path.clone()],
+            program: None,
         }))
     }
 

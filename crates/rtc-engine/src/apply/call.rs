@@ -3,7 +3,8 @@
 use rtc_tool::{Consent, ErrorKind, ToolError, Verdict, decide, grant, model_text};
 use rtc_types::{
     ApprovalDecision, ApprovalState, Code, ContentData, DeviceId, Effect as Changed, MessageId, MessageRole,
-    OutcomeKnown, Preview, RtcId, RtcStatus, RuleId, SessionStatus, ToolCall, ToolCallId, TurnId, TurnStatus,
+    OutcomeKnown, Preview, PreviewKind, RtcId, RtcStatus, RuleId, SessionStatus, ToolCall, ToolCallId,
+    TurnId, TurnStatus,
 };
 use serde_json::{Value, json};
 
@@ -238,8 +239,8 @@ pub(super) fn claim(
         return Ok(Done::NotClaimed);
     }
     match verdict(draft, &draft.state.calls[0]) {
-        Verdict::Allow => {}
-        Verdict::Ask(_) => {
+        Verdict::Allow if draft.state.calls[0].stored.is_settled() => {}
+        Verdict::Allow | Verdict::Ask(_) => {
             draft.after(Effect::Preview(rtc));
             return Ok(Done::NotClaimed);
         }
@@ -289,12 +290,24 @@ pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -
     if preview.is_some() {
         call.stored.entity.preview = preview;
     }
+    if !call.stored.is_settled() {
+        // Not looked at again and again.
+        call.stored.entity.preview = Some(Preview {
+            kind: PreviewKind::Text,
+            text: "What it would run cannot be shown.".to_owned(),
+            paths: Vec::new(),
+            program: None,
+        });
+    }
     match verdict(draft, &draft.state.calls[index]) {
         Verdict::Ask(why) => {
             draft.state.calls[index].stored.entity.approval = Some(reply::open_approval(why));
             put(draft, index);
         }
-        Verdict::Allow | Verdict::Deny(_) => draft.after(Effect::WakeExecutor),
+        Verdict::Allow | Verdict::Deny(_) => {
+            put(draft, index);
+            draft.after(Effect::WakeExecutor);
+        }
     }
     Done::Ok
 }

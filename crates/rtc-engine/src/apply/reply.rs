@@ -262,7 +262,7 @@ fn call_of_reply(draft: &mut Draft, turn: TurnId, round: u32, planned: PlannedCa
         ContentData::ToolcallInput(written),
         round,
     ));
-    let (kind, parameters, subject, preview, refused) = match plan {
+    let (kind, parameters, subject, preview, looked, verdict) = match plan {
         Plan::Invalid(error) => {
             let ended = call::Ended::failed(error);
             call::write_output(
@@ -299,14 +299,18 @@ fn call_of_reply(draft: &mut Draft, turn: TurnId, round: u32, planned: PlannedCa
             parameters,
             subject,
             preview,
+            looked,
         } => {
             let verdict = decide(&draft.policy(), &tool_name, kind, &subject, Consent::None);
-            (kind, parameters, subject, preview, verdict)
+            (kind, parameters, subject, preview, looked, verdict)
         }
     };
-    let (approval, denied) = match refused {
-        Verdict::Allow => (None, None),
-        Verdict::Ask(why) => (Some(open_approval(why)), None),
+    let is_unseen = !looked && matches!(verdict, Verdict::Ask(_));
+    let (approval, denied) = match verdict {
+        Verdict::Ask(why) if looked => (Some(open_approval(why)), None),
+        // The mode or a rule has changed since it was planned: it is looked at before it is asked about, as when it is
+        // claimed.
+        Verdict::Ask(_) | Verdict::Allow => (None, None),
         Verdict::Deny(why) => (None, Some(why)),
     };
     let rtc = new_rtc(
@@ -329,6 +333,9 @@ fn call_of_reply(draft: &mut Draft, turn: TurnId, round: u32, planned: PlannedCa
     };
     let stored = StoredRtc::new(rtc, private);
     draft.put_rtc(stored.clone());
+    if is_unseen || (denied.is_none() && !stored.is_settled()) {
+        draft.after(Effect::Preview(stored.entity.id));
+    }
     draft.state.calls.push(Call {
         stored,
         claimed: false,

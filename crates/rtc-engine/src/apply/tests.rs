@@ -247,6 +247,7 @@ fn call_of(id: &str, tool: &str, subject: Subject) -> PlannedCall {
         parameters: json!({}),
         subject,
         preview: None,
+        looked: true,
     };
     PlannedCall {
         tool_name: tool.into(),
@@ -471,11 +472,128 @@ fn what_has_become_stricter_since_the_call_was_made_counts() {
     assert_eq!(lane.rtc(rtc).preview, Some(preview("/a")));
 }
 
+/// What was planned in one mode and is decided in another is looked at first.
+#[test]
+fn nobody_is_asked_about_what_was_not_looked_at() {
+    let unseen = |subject: Subject| {
+        let plan = Plan::Run {
+            kind: Kind::Device,
+            parameters: json!({}),
+            subject,
+            preview: None,
+            looked: false,
+        };
+        PlannedCall {
+            tool_name: "script".into(),
+            ..planned("c1", plan)
+        }
+    };
+    let mut lane = Lane::with_calls(vec![unseen(Subject {
+        digest: Some("d".into()),
+        ..named_program()
+    })]);
+    let rtc = lane.open(0);
+    assert!(lane.effects.contains(&Effect::Preview(rtc)), "{:?}", lane.effects);
+    assert!(lane.rtc(rtc).approval.is_none());
+    lane.tell(Command::AskFor {
+        rtc,
+        preview: Some(preview("/a")),
+    });
+    assert_eq!(
+        lane.rtc(rtc).approval.as_ref().unwrap().state,
+        ApprovalState::Open
+    );
+}
+
+fn named_program() -> Subject {
+    Subject {
+        access: Access::Exec,
+        ..Subject::write("/.rtc/scripts/a.ts")
+    }
+}
+
+/// A program that is only named runs as it was looked at, whatever mode allowed it.
+#[test]
+fn a_named_program_is_looked_at_before_it_is_claimed() {
+    for (shown, text) in [(true, "code"), (false, "What it would run cannot be shown.")] {
+        let mut lane = Lane::new();
+        lane.send("x");
+        lane.tell(Command::SetMode(Mode::Bypass));
+        lane.begin();
+        let plan = Plan::Run {
+            kind: Kind::Device,
+            parameters: json!({}),
+            subject: named_program(),
+            preview: None,
+            looked: false,
+        };
+        lane.reply("", vec![planned("c1", plan)]);
+        let rtc = lane.open(0);
+        assert!(lane.effects.contains(&Effect::Preview(rtc)), "{:?}", lane.effects);
+        assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed);
+        assert_eq!(lane.effects, [Effect::Preview(rtc)]);
+        let preview = shown.then(|| Preview {
+            kind: PreviewKind::Code,
+            text: "code".into(),
+            ..preview("/.rtc/scripts/a.ts")
+        });
+        lane.tell(Command::AskFor { rtc, preview });
+        assert_eq!(lane.effects, [Effect::WakeExecutor]);
+        assert_eq!(lane.rtc(rtc).preview.as_ref().unwrap().text, text);
+        assert_eq!(lane.claim(0, true).unwrap(), Done::Claimed);
+    }
+}
+
+/// A Yes to a saved script is one to what it was and what it was given.
+#[test]
+fn a_rule_for_a_named_program_is_made_for_what_was_shown() {
+    let with = |id: &str, digest: &str| {
+        let program = Some(rtc_types::Program {
+            digest: digest.into(),
+            params: json!({}),
+        });
+        let plan = Plan::Run {
+            kind: Kind::Device,
+            parameters: json!({}),
+            subject: Subject {
+                digest: Some(digest.into()),
+                ..named_program()
+            },
+            preview: Some(Preview {
+                program,
+                ..preview("/.rtc/scripts/a.ts")
+            }),
+            looked: true,
+        };
+        planned(id, plan)
+    };
+    let mut lane = Lane::with_calls(vec![with("c1", "one"), with("c2", "one"), with("c3", "two")]);
+    let (rtc, device) = (lane.open(0), DeviceId::new(Uuid::from_u128(9)));
+    lane.tell(Command::Approve {
+        rtc,
+        decision: ApprovalDecision::Session,
+        reason: None,
+        device,
+    });
+    let states: Vec<_> = lane
+        .state
+        .calls
+        .iter()
+        .map(|call| call.stored.entity.approval.as_ref().unwrap().state)
+        .collect();
+    use ApprovalState::{Approved, Open};
+    // Each names a protected path, for which a rule is never enough.
+    assert_eq!(states, [Approved, Open, Open]);
+    let rules = &lane.state.session.as_ref().unwrap().private.rules;
+    assert_eq!(rules[0].scope, rtc_types::RuleScope::Digest("one".into()));
+}
+
 fn preview(path: &str) -> Preview {
     Preview {
         kind: PreviewKind::Diff,
         text: "-a\n+b".into(),
         paths: vec![path.into()],
+        program: None,
     }
 }
 
@@ -490,6 +608,7 @@ fn a_yes_to_one_call_is_no_yes_to_where_another_really_leads() {
         parameters: json!({}),
         subject: Subject::write("/link"),
         preview: Some(preview("/.git/hooks/post-checkout")),
+        looked: true,
     };
     let link = PlannedCall {
         tool_name: "edit".into(),

@@ -45,15 +45,19 @@ fn tree(root: &Path) -> String {
 #[test]
 fn folders_are_made_once_with_those_on_the_way() {
     let (folder, project) = project(&[("file", "")]);
-    assert!(project.make_folder(&path("/a/b/c")).unwrap());
-    assert!(!project.make_folder(&path("/a/b")).unwrap());
-    assert!(!project.make_folder(&path("/")).unwrap());
+    let mut made = Vec::new();
+    let note = &mut |path: &VPath| made.push(path.to_string());
+    assert!(project.make_folder(&path("/a/b/c"), note).unwrap());
+    assert!(!project.make_folder(&path("/a/b"), note).unwrap());
+    assert_eq!(made, ["/a", "/a/b", "/a/b/c"]);
+    let note = &mut |_: &VPath| {};
+    assert!(!project.make_folder(&path("/"), note).unwrap());
     assert!(matches!(
-        project.make_folder(&path("/file")),
+        project.make_folder(&path("/file"), note),
         Err(Error::Exists { .. })
     ));
     assert!(matches!(
-        project.make_folder(&path("/file/x")),
+        project.make_folder(&path("/file/x"), note),
         Err(Error::NotFolder { .. })
     ));
     assert_eq!(tree(folder.path()), "a/ a/b/ a/b/c/ file");

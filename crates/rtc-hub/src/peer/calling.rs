@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{CALLER_GRACE, RemoteCall, Shared, lock};
+use crate::MAX_DEADLINE;
 use crate::frame::{Call, Frame};
 
 enum State {
@@ -112,7 +113,9 @@ async fn begin(
             .deadline
             .map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX)),
     });
-    let deadline = call.deadline.map(|deadline| Instant::now() + deadline);
+    let deadline = call
+        .deadline
+        .map(|deadline| Instant::now() + deadline.min(MAX_DEADLINE));
     let sent = guard.shared.send(&frame).await;
     sent.map_err(|error| ToolError::execution(error.to_string()))?;
     guard.running = true;

@@ -1,7 +1,7 @@
 //! Peers that break the protocol, and the bounds.
 
 use futures::StreamExt;
-use rtc_hub::{Error, MAX_CALLS, Peer, RemoteCall};
+use rtc_hub::{Error, MAX_CALLS, MAX_HOST_CALL_BYTES, Peer, RemoteCall};
 use rtc_tool::{Registry, ToolStreamItem, terminal_of};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -108,4 +108,59 @@ async fn dropping_a_call_cancels_it() {
     }
     drop(call);
     assert_eq!(method(lines.next_line().await.unwrap()), "tool.cancel");
+}
+
+/// A deadline that no clock has is one far away, and the place of the call is given back.
+#[tokio::test]
+async fn a_deadline_beyond_every_clock_is_no_trouble() {
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(near);
+    let _peer = Peer::start(reader, writer, crate::tools::registry());
+    let (reader, mut writer) = tokio::io::split(far);
+    let mut lines = BufReader::new(reader).lines();
+    for _ in 0..2 {
+        let call = json!({"jsonrpc": "2.0", "id": id(7), "method": "tool.call", "params": {
+            "call_id": id(7), "session_id": id(1), "attempt": 1, "tool": "echo", "arguments": {"text": "here"},
+            "deadline_ms": u64::MAX,
+        }});
+        writer.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+        let answer: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        assert_eq!(answer["result"], json!("here"), "{answer}");
+    }
+    let (peer, _far) = pipe(1 << 16);
+    let mut case = Case::new("echo", json!({"text": "here"}));
+    case.deadline = Some(std::time::Duration::MAX);
+    assert_eq!(
+        terminal_of(peer.call(remote(id(7), &case))).await.unwrap(),
+        json!("here")
+    );
+}
+
+#[tokio::test]
+async fn a_question_has_a_bound_of_its_own() {
+    let (peer, _far) = pipe(1 << 16);
+    let ask = |bytes: usize| {
+        let case = Case::new("ask", json!({"text": "x".repeat(bytes), "count": 1}));
+        terminal_of(peer.call(remote(id(7), &case)))
+    };
+    let answers = ask(MAX_HOST_CALL_BYTES).await.unwrap();
+    let told = answers[0]["message"].as_str().unwrap();
+    assert!(
+        told.ends_with("bytes at once are too many to be passed on"),
+        "{told}"
+    );
+    let answers = ask(MAX_HOST_CALL_BYTES - 1000).await.unwrap();
+    assert_eq!(
+        answers[0][0].as_str().map(str::len),
+        Some(MAX_HOST_CALL_BYTES - 1000)
+    );
+    // A peer that does not keep to it is cut off.
+    let (near, mut far) = tokio::io::duplex(1 << 16);
+    let (reader, writer) = tokio::io::split(near);
+    let peer = Peer::start(reader, writer, Registry::default());
+    let question = json!({"jsonrpc": "2.0", "id": format!("{}/1", id(7)), "method": "host.call", "params": {
+        "call_id": id(7), "ordinal": 1, "name": "x".repeat(MAX_HOST_CALL_BYTES), "arguments": null,
+    }});
+    far.write_all(format!("{question}\n").as_bytes()).await.unwrap();
+    insta::assert_snapshot!(peer.closed().await, @"the other side broke the protocol: a question has more than 16777216 bytes");
 }

@@ -6,8 +6,8 @@
 /// Places that are tried at most.
 const MAX_CANDIDATES: usize = 24;
 
-/// Code that the engine reads for this at most, in bytes: 8 MiB.
-pub(super) const MAX_TRIED_BYTES: usize = 8 << 20;
+/// Code that the engine reads for this at most, in bytes: 12 MiB.
+pub(super) const MAX_TRIED_BYTES: usize = 12 << 20;
 
 /// A part of the code that may be the last statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Everything that a script reaches outside of its own world.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Control, Entry, Level};
-use crate::limits::{Limit, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES, MAX_HOST_CALLS};
+use crate::limits::{
+    Limit, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES, MAX_DEPTH, MAX_HOST_CALLS, MAX_IN_FLIGHT_BYTES,
+};
+use crate::program::is_deeper;
 
 /// The script that runs, as its operations see it.
 pub(super) struct Running {
@@ -25,6 +28,34 @@ pub(super) struct Running {
     pub(super) entries: usize,
     pub(super) bytes: usize,
     pub(super) host_calls: u64,
+    /// Bytes of the calls under way.
+    pub(super) in_flight: Rc<Cell<usize>>,
+}
+
+/// Bytes that a call under way holds.
+struct Held {
+    all: Rc<Cell<usize>>,
+    bytes: usize,
+}
+
+impl Held {
+    fn new(all: Rc<Cell<usize>>) -> Self {
+        Self { all, bytes: 0 }
+    }
+
+    /// From now on it holds so many. `false` if that is more than the calls of a script may.
+    fn set(&mut self, bytes: usize) -> bool {
+        let all = self.all.get() - self.bytes + bytes;
+        self.all.set(all);
+        self.bytes = bytes;
+        all <= MAX_IN_FLIGHT_BYTES
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.set(0);
+    }
 }
 
 deno_core::extension!(
@@ -78,26 +109,43 @@ async fn op_script_call(
     #[string] arguments: String,
     #[smi] line: u32,
 ) -> String {
-    let host = {
+    let (host, control, mut held) = {
         let mut state = state.borrow_mut();
         let running = state.borrow_mut::<Running>();
         running.control.at(line);
         running.host_calls += 1;
-        if running.host_calls > MAX_HOST_CALLS {
-            running.control.end(Limit::HostCalls);
-        }
-        running.host.clone()
+        let held = Held::new(running.in_flight.clone());
+        (running.host.clone(), running.control.clone(), held)
     };
-    let answer = match (host, serde_json::from_str(&arguments)) {
+    let ended = |limit| {
+        control.end(limit);
+        json!({"error": ToolError::execution("the script was ended")}).to_string()
+    };
+    if state.borrow().borrow::<Running>().host_calls > MAX_HOST_CALLS {
+        return ended(Limit::HostCalls);
+    }
+    if !held.set(name.len() + arguments.len()) {
+        return ended(Limit::Memory);
+    }
+    let parsed = serde_json::from_str::<Value>(&arguments);
+    drop(arguments);
+    let answer = match (host, parsed) {
+        (Some(_), Ok(arguments)) if is_deeper(&arguments, MAX_DEPTH) => Err(ToolError::invalid(format!(
+            "the arguments are nested more than {MAX_DEPTH} deep"
+        ))),
         (Some(host), Ok(arguments)) => host.call(&name, arguments).await,
         (None, _) => Err(ToolError::execution("there are no files here")),
         (_, Err(error)) => Err(ToolError::invalid(error.to_string())),
     };
-    match answer {
+    let answer = match answer {
         Ok(value) => json!({"value": value}),
         Err(error) => json!({"error": error}),
     }
-    .to_string()
+    .to_string();
+    if !held.set(answer.len()) {
+        return ended(Limit::Memory);
+    }
+    answer
 }
 
 /// Notes which line waits for a timer.

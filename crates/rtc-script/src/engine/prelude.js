@@ -14,6 +14,8 @@
   const { isArray } = Array;
   const { freeze, keys, entries, defineProperty, getOwnPropertyNames } = Object;
   const { isView } = ArrayBuffer;
+  // Half of a surrogate pair is no text outside of this world.
+  const wellFormed = Function.prototype.call.bind(String.prototype.toWellFormed);
   const now = Date.now;
 
   // What stays of the global names. All others were made by the engine for its own use, or give threads, shared memory
@@ -49,6 +51,7 @@
   const plain = (value, above, depth) => {
     switch (typeof value) {
       case "string":
+        return wellFormed(value);
       case "boolean":
         return value;
       case "undefined":
@@ -87,7 +90,7 @@
       for (const [key, item] of value instanceof Map ? value : entries(value)) {
         const json = inner(item);
         if (json !== undefined) {
-          defineProperty(data, typeof key === "string" ? key : shown(key), {
+          defineProperty(data, wellFormed(typeof key === "string" ? key : shown(key)), {
             value: json, enumerable: true, configurable: true, writable: true,
           });
         }
@@ -128,7 +131,7 @@
   // ---------------------------------------------------------------- console
 
   const write = (level) => (...values) => {
-    op_script_console(level, values.map(shown).join(" "), here());
+    op_script_console(level, wellFormed(values.map(shown).join(" ")), here());
   };
   const [log, warn, error] = [write(0), write(1), write(2)];
   const console = {
@@ -435,7 +438,8 @@
       told = result === undefined ? "nothing" : { result };
     } catch (thrown) {
       const { message, line } = described(thrown);
-      told = { failed: line ? { message, line } : { message } };
+      const words = wellFormed(message);
+      told = { failed: line ? { message: words, line } : { message: words } };
     }
     return stringify(told);
   };

@@ -109,6 +109,49 @@ async fn file_calls_are_counted() {
     ");
 }
 
+/// What is on its way is outside of the memory that the engine counts.
+#[tokio::test]
+async fn calls_that_nothing_waits_for_are_bounded() {
+    let code = "const big = 'x'.repeat(1 << 20);
+for (let n = 0; n < 200; n++) rtcAgent.fs.write('/big', big, { mode: 'append' });
+while (true) {}";
+    let told = ended(code, 60_000).await;
+    let expected = "Execution: the script used more than 256 MB of memory and was ended (its last call was on line 2)\nIt had ";
+    assert!(told.starts_with(expected), "{told}");
+    // One after the other, the same is no trouble.
+    let code = "const big = 'x'.repeat(1 << 20);
+for (let n = 0; n < 100; n++) await rtcAgent.fs.stat('/' + big).catch(() => 0);
+'done'";
+    assert_eq!(ended(code, 60_000).await, "result: done");
+}
+
+#[tokio::test]
+async fn arguments_that_are_nested_too_deep_are_an_error_of_their_call() {
+    let code = |depth: usize| {
+        format!(
+            "let deep = 1; for (let n = 0; n < {depth}; n++) deep = [deep];
+try {{ await rtcAgent.fs.grep('x', {{ a: deep }}) }} catch (error) {{ console.log(error.message) }}
+'goes on'"
+        )
+    };
+    insta::assert_snapshot!(ended(&code(100), 60_000).await, @r#"
+    result: goes on
+    logs: ["the arguments are nested more than 100 deep"]
+    "#);
+    let told = ended(&code(99), 60_000).await;
+    assert!(told.contains("unknown field"), "{told}");
+    let told = ended(&code(1000), 60_000).await;
+    assert!(told.starts_with("result: goes on"), "{told}");
+    let mut deep = json!(1);
+    for _ in 0..100 {
+        deep = json!([deep]);
+    }
+    let place = place(&[]);
+    let args = |deep| json!({"title": "t", "code": "typeof params.a", "params": {"a": deep}});
+    assert_eq!(place.text(args(deep.clone())).await, "result: object");
+    insta::assert_snapshot!(place.text(args(json!([deep]))).await, @"InvalidArguments: `params` is nested more than 100 deep; put data into files");
+}
+
 #[tokio::test]
 async fn what_is_too_much_is_refused_before_it_runs() {
     let place = place(&[]);

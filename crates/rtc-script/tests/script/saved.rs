@@ -2,10 +2,31 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use rtc_tool::{Access, CallContext, Recovery, ToolError, ToolStreamItem};
-use rtc_types::{Preview, PreviewKind};
+use rtc_types::{Preview, PreviewKind, Program};
 use serde_json::{Value, json};
 
 use super::place::{Place, content, place, write};
+
+async fn preview(place: &Place, args: &Value) -> Preview {
+    let preview = place.script.preview(&place.context, args).await;
+    preview.unwrap().unwrap()
+}
+
+/// What is only read does not run: a save is checked before anything is durable, and before anybody is asked.
+#[tokio::test]
+async fn a_save_runs_nothing_of_what_it_saves() {
+    let place = place(&[]);
+    let code = "})(); rtcAgent.fs.write('/made.txt', 'x'); (async () => {";
+    let args = json!({"title": "t", "action": "save", "name": "x", "code": code});
+    let told = place.text(args).await;
+    assert!(
+        told.starts_with("InvalidArguments: the script was not saved: SyntaxError"),
+        "{told}"
+    );
+    for path in ["made.txt", ".rtc/scripts/x.ts"] {
+        assert_eq!(content(&place.folder, path), None, "{path}");
+    }
+}
 
 #[tokio::test]
 async fn a_script_is_saved_and_run_by_its_name() {
@@ -39,16 +60,16 @@ async fn what_the_user_approved_is_what_runs() {
         (subject.access, &subject.paths[..]),
         (Access::Exec, &["/.rtc/scripts/x.ts".to_owned()][..])
     );
-    let preview = place
-        .script
-        .preview(&place.context, &args)
-        .await
-        .unwrap()
-        .unwrap();
+    let preview = preview(&place, &args).await;
+    let evaluated = json!({"title": "t", "code": "1"});
     let expected = Preview {
         kind: PreviewKind::Code,
         text: "1".into(),
         paths: vec!["/.rtc/scripts/x.ts".into()],
+        program: Some(Program {
+            digest: place.script.subject(&evaluated).unwrap().digest.unwrap(),
+            params: json!({}),
+        }),
     };
     assert_eq!(preview, expected);
     let approved = CallContext {
@@ -65,6 +86,7 @@ async fn what_the_user_approved_is_what_runs() {
         kind: PreviewKind::Text,
         text: String::new(),
         paths: Vec::new(),
+        program: None,
     };
     let unseen = CallContext {
         extensions: place.context.extensions.clone().with(Arc::new(unseen)),
@@ -98,14 +120,22 @@ async fn evaluated_code_is_known_by_its_digest_and_shown_whole() {
     assert_eq!(subject.access, Access::Exec);
     assert_eq!(
         subject.digest.unwrap(),
-        blake3::hash(b"1 + 1").to_hex().to_string()
+        preview(&place, &args).await.program.unwrap().digest
     );
-    let preview = place
+    let with = place
         .script
-        .preview(&place.context, &args)
-        .await
-        .unwrap()
+        .check(json!({"title": "t", "code": "1 + 1", "params": {"a": 1}}))
         .unwrap();
+    assert_ne!(
+        place.script.subject(&with).unwrap().digest,
+        place.script.subject(&args).unwrap().digest,
+        "a Yes is one to what the code is given as well"
+    );
+    assert_eq!(
+        preview(&place, &with).await.program.unwrap().params,
+        json!({"a": 1})
+    );
+    let preview = preview(&place, &args).await;
     assert_eq!(
         (preview.kind, preview.text.as_str()),
         (PreviewKind::Code, "1 + 1")

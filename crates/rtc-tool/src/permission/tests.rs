@@ -183,11 +183,60 @@ fn an_answer_makes_the_rule_that_it_says() {
         access: Access::Exec,
         ..Subject::write("/.rtc/scripts/a.ts")
     };
+    for decision in [D::Session, D::Project] {
+        assert_eq!(
+            make(decision, &saved),
+            None,
+            "what it will be the next time was not shown"
+        );
+    }
+    let shown = Subject {
+        digest: Some("abc".into()),
+        ..saved.clone()
+    };
+    for decision in [D::Session, D::Project] {
+        assert_eq!(
+            make(decision, &shown).unwrap().scope,
+            RuleScope::Digest("abc".into()),
+            "a Yes to a script is none to its path, nor to what scripts change"
+        );
+    }
+    for subject in [&saved, &shown] {
+        assert_eq!(
+            make(D::Never, subject).unwrap().scope,
+            RuleScope::Paths(saved.paths.clone()),
+            "whatever it is by then"
+        );
+    }
+    let saving = Subject {
+        digest: Some("abc".into()),
+        ..Subject::write("/.rtc/scripts/a.ts")
+    };
     assert_eq!(
-        make(D::Session, &saved).unwrap().scope,
-        RuleScope::Paths(saved.paths.clone()),
-        "a Yes to running a script is no Yes to what scripts change"
+        make(D::Session, &saving).unwrap().scope,
+        RuleScope::Digest("abc".into()),
+        "a Yes to keeping a script is none to what scripts change"
     );
+}
+
+#[test]
+fn a_program_is_not_allowed_by_its_path_and_a_path_is_forbidden_in_any_case() {
+    let of = |effect, path: &str| Policy {
+        rules: vec![rule(effect, "script", RuleScope::Paths(vec![path.into()]))],
+        ..policy(Mode::Manual)
+    };
+    let run = Subject {
+        access: Access::Exec,
+        ..Subject::write("/tools/a.ts")
+    };
+    let decided = |policy: &Policy, subject: &Subject| {
+        letter(decide(policy, "script", Kind::Device, subject, Consent::None))
+    };
+    assert_eq!(decided(&of(RuleEffect::Allow, "/"), &run), '?');
+    assert_eq!(decided(&of(RuleEffect::Deny, "/TOOLS"), &run), 'd');
+    let write = Subject::write("/Tools/a.ts");
+    assert_eq!(decided(&of(RuleEffect::Allow, "/tools"), &write), '?');
+    assert_eq!(decided(&of(RuleEffect::Deny, "/tools"), &write), 'd');
 }
 
 #[test]

@@ -168,7 +168,7 @@ async fn folders_are_made_and_files_moved_and_removed_with_an_undo() {
     assert_eq!(content(here.folder.path(), "new/place/b"), b"one");
     assert_eq!(
         calls.changed(),
-        ["/a", "/d", "/d/x", "/d/y", "/new/place", "/new/place/b"]
+        ["/a", "/d", "/d/x", "/d/y", "/new", "/new/place", "/new/place/b"]
     );
     let kept = here.context.extensions.get::<PreImageFolder>().unwrap();
     let paths: Vec<String> = kept
@@ -231,4 +231,13 @@ fn parts_of_a_text() {
         ),
         Err((3, 2))
     ));
+}
+
+#[tokio::test]
+async fn what_fails_half_way_has_changed_what_it_had_made() {
+    let here = workplace(&[]);
+    let calls = calls(&here);
+    let too_long = "x".repeat(300);
+    assert!(calls.make_folder(&format!("/made/{too_long}")).await.is_err());
+    assert_eq!(calls.changed(), ["/made"]);
 }
