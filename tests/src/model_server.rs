@@ -7,11 +7,13 @@ mod answer;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub use answer::Answer;
+use answer::Piece;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
@@ -156,6 +158,8 @@ struct Shared {
     script: Box<Script>,
     asked: Mutex<Vec<Asked>>,
     arrived: Condvar,
+    /// Answers of which the last byte before a stall is sent.
+    stalled: AtomicUsize,
 }
 
 impl Shared {
@@ -179,6 +183,7 @@ impl ModelServer {
             script: Box::new(script),
             asked: Mutex::new(Vec::new()),
             arrived: Condvar::new(),
+            stalled: AtomicUsize::new(0),
         });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of loopback is free");
         listener.set_nonblocking(true).expect("it can be waited for");
@@ -258,6 +263,28 @@ impl ModelServer {
         self.shared.asked().clone()
     }
 
+    /// Whether an answer has stalled and whoever asked has read all that was sent of it before.
+    #[cfg(target_os = "linux")]
+    pub fn is_read_up_to_a_stall(&self) -> bool {
+        self.shared.stalled.load(Ordering::SeqCst) > 0 && !self.is_anything_on_the_way()
+    }
+
+    /// Whether bytes from or to this server are sent and not yet read, as the system says.
+    #[cfg(target_os = "linux")]
+    fn is_anything_on_the_way(&self) -> bool {
+        let port = format!(":{:04X}", self.address.port());
+        let table = std::fs::read_to_string("/proc/net/tcp").expect("the system lists its connections");
+        table.lines().skip(1).any(|line| {
+            let mut fields = line.split_whitespace().skip(1);
+            let ends = [fields.next(), fields.next()];
+            let queues = fields.nth(1);
+            ends.iter().flatten().any(|end| end.ends_with(&port))
+                && fields_of(queues) != [0, 0]
+                // The queue of a listener counts those that wait to be accepted.
+                && !line.contains(" 00000000:0000 0A ")
+        })
+    }
+
     /// Waits until there have been this many requests.
     pub fn wait_for(&self, requests: usize) -> Vec<Asked> {
         let waiting = self
@@ -282,6 +309,15 @@ impl Drop for ModelServer {
             let _ = thread.join();
         }
     }
+}
+
+/// The bytes not yet acknowledged, and those not yet read.
+#[cfg(target_os = "linux")]
+fn fields_of(queues: Option<&str>) -> [u64; 2] {
+    let (sent, received) = queues
+        .and_then(|queues| queues.split_once(':'))
+        .expect("a connection has two queues");
+    [sent, received].map(|bytes| u64::from_str_radix(bytes, 16).expect("a number"))
 }
 
 async fn answer_request(
@@ -325,7 +361,17 @@ async fn answer_request(
     for (name, value) in &answer.headers {
         response = response.header(name, value);
     }
-    let pieces = futures::stream::iter(answer.pieces(dialect)).then(|piece| piece.happen());
+    let pieces = futures::stream::iter(answer.pieces(dialect)).then(move |piece| {
+        let shared = shared.clone();
+        async move {
+            if matches!(piece, Piece::Stall) {
+                // What was said before goes out first.
+                tokio::task::yield_now().await;
+                shared.stalled.fetch_add(1, Ordering::SeqCst);
+            }
+            piece.happen().await
+        }
+    });
     response
         .body(Body::from_stream(pieces))
         .expect("an answer of a test is a response")

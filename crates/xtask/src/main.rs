@@ -1,7 +1,8 @@
-//! The project's own commands: setup, demo, test. Run them as `cargo xtask NAME`.
+//! The project's own commands: setup, demo, test, crash. Run them as `cargo xtask NAME`.
 // This is a build tool: it starts compilers, reads the repository's files and talks to the terminal.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
+mod crash;
 mod demo;
 mod setup;
 mod shell;
@@ -31,6 +32,11 @@ const TASKS: &[Task] = &[
         name: "test",
         about: "everything that has to hold: format, layers, rules, lints, tests",
         run: test::main,
+    },
+    Task {
+        name: "crash",
+        about: "the full run of real kills, an hour or more: crash [ROUNDS]",
+        run: crash::main,
     },
 ];
 
@@ -93,6 +99,7 @@ mod tests {
           setup  check what a build needs and install what is missing
           demo   one request in a terminal, on a throw-away sample project
           test   everything that has to hold: format, layers, rules, lints, tests
+          crash  the full run of real kills, an hour or more: crash [ROUNDS]
         ");
     }
 }
