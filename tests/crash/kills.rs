@@ -1,27 +1,17 @@
-//! Kills at every named point, once and twice.
-
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+//! Kills at every passing of every change on the disk, once and twice.
 
 use rtc_tests::Ended;
 
 use crate::can_trace;
 use crate::point::{Counts, Kind, Point};
 use crate::reference::{Reference, first, further, watched, workplace};
-
-/// How many cases run at a time.
-const AT_A_TIME: usize = 2;
+use crate::tally::{VISITS, rounds, run_all};
 
 /// Commits until a session's first message is acknowledged: the project, and the message.
 const COMMITS_UNTIL_SENT: usize = 2;
 
 /// In a sample: how often each point is visited, spread over a run.
 const SAMPLED: usize = 3;
-
-/// In a full run: how often each point is visited at least.
-const VISITS: usize = 50;
 
 /// Where to kill: at the n-th passing of a point.
 #[derive(Debug, Clone, Copy)]
@@ -34,13 +24,6 @@ impl std::fmt::Display for Case {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{}, the {}. time", self.point, self.nth)
     }
-}
-
-/// How often every passing of every point is to be visited, and each point at least [`VISITS`] times; `None`: only a
-/// sample is.
-fn rounds() -> Option<usize> {
-    let rounds = std::env::var("RTC_CRASH_ROUNDS").ok()?;
-    Some(rounds.parse().expect("RTC_CRASH_ROUNDS is a number"))
 }
 
 /// The cases of a run with these counts: each of `counts`, or `most` of each point, the first and the last among
@@ -59,60 +42,6 @@ fn cases(counts: &Counts, most: Option<usize>) -> Vec<Case> {
         }
     }
     cases
-}
-
-/// What came of cases.
-#[derive(Default)]
-struct Tally {
-    /// Kills by point.
-    kills: BTreeMap<String, usize>,
-    /// Cases whose run ended before it came to the point.
-    missed: usize,
-    failures: Vec<String>,
-}
-
-/// Runs cases, several at a time. `run` gives the point of the (last) kill, if it came to one.
-fn run_all<C: std::fmt::Display + Sync>(cases: &[C], run: impl Fn(&C) -> Option<Point> + Sync) -> Tally {
-    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
-    let work = || {
-        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let outcome = catch_unwind(AssertUnwindSafe(|| run(case)));
-            let mut tally = tally.lock().expect("no case panics with it");
-            match outcome {
-                Ok(Some(point)) => *tally.kills.entry(point.to_string()).or_default() += 1,
-                Ok(None) => tally.missed += 1,
-                Err(panic) => {
-                    let why = panic.downcast_ref::<String>().cloned();
-                    tally
-                        .failures
-                        .push(format!("{case}: {}", why.unwrap_or_default()));
-                }
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..AT_A_TIME {
-            scope.spawn(work);
-        }
-    });
-    tally.into_inner().expect("no case panics with it")
-}
-
-impl Tally {
-    fn report(&self, title: &str) {
-        println!("{title}: {} kills", self.kills.values().sum::<usize>());
-        for (point, count) in &self.kills {
-            println!("{count:6}  {point}");
-        }
-        println!("{:6}  the run ended before", self.missed);
-        let failures = &self.failures;
-        assert!(
-            failures.is_empty(),
-            "{} failures:\n{}",
-            failures.len(),
-            failures.join("\n")
-        );
-    }
 }
 
 #[test]
@@ -137,12 +66,12 @@ fn after_a_kill_the_next_run_ends_as_if_there_had_been_none() {
             point == case.point && count == case.nth
         });
         reference.judge(&place, is_sent(&counts));
-        (ended == Ended::Killed).then_some(case.point)
+        (ended == Ended::Killed).then(|| case.point.to_string())
     });
     // What sled writes in the background differs from run to run.
     let certain = chosen.iter().filter(|case| case.point.kind != Kind::Log).count();
     assert!(
-        tally.kills.values().sum::<usize>() >= certain,
+        tally.all() >= certain,
         "kills that did not happen: {}",
         tally.missed
     );
@@ -212,11 +141,8 @@ fn a_kill_while_it_recovers_from_a_kill_changes_nothing_either() {
             point == two.point && count == two.nth
         });
         reference.judge(&place, is_sent(&counts));
-        (ended == Ended::Killed).then_some(two.point)
+        (ended == Ended::Killed).then(|| two.point.to_string())
     });
-    assert!(
-        tally.kills.values().sum::<usize>() * 2 > pairs.len(),
-        "most pairs have a second kill"
-    );
+    assert!(tally.all() * 2 > pairs.len(), "most pairs have a second kill");
     tally.report("killed twice");
 }

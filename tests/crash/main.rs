@@ -11,9 +11,13 @@
 
 mod flushes;
 mod kills;
+mod named;
 mod neither;
 mod point;
 mod reference;
+mod stage;
+mod tally;
+mod turn;
 
 /// Whether processes can be traced here. Where they cannot, nothing of this is tested, and it says so.
 fn can_trace() -> bool {

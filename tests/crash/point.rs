@@ -5,7 +5,7 @@ use std::fmt;
 
 use rtc_tests::{Moment, SystemCall, Workplace};
 
-/// A kind of change on the disk.
+/// A kind of change on the disk, or of a message to another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Opening,
@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Removal,
     FolderSync,
     InPlace,
+    Request,
+    Worker,
 }
 
 /// A kind of change, before or after it happens.
@@ -47,7 +49,7 @@ impl Point {
         }
     }
 
-    /// The point of a call, if it changes the data folder or the project.
+    /// The point of a call, if it changes the data folder or the project, or speaks to the model or to a script.
     pub(crate) fn of(call: &SystemCall, place: &Workplace) -> Option<Self> {
         let moment = call.moment;
         kind(call, place).map(|kind| Self { kind, moment })
@@ -55,6 +57,14 @@ impl Point {
 }
 
 fn kind(call: &SystemCall, place: &Workplace) -> Option<Kind> {
+    // What the system calls a connection is no path.
+    let connection = call.path.to_str().unwrap_or_default();
+    if connection.starts_with("socket:") {
+        return Some(Kind::Request);
+    }
+    if connection.starts_with("pipe:") {
+        return Some(Kind::Worker);
+    }
     let database = place.data().join("store/db");
     if call.name == "fdatasync" && call.path == database.join("db") {
         return Some(Kind::Commit);
@@ -105,6 +115,8 @@ impl fmt::Display for Point {
             Kind::Removal => "the old file is removed",
             Kind::FolderSync => "the folder is synced",
             Kind::InPlace => "a write into a file that stays",
+            Kind::Request => "a request to the model is sent",
+            Kind::Worker => "a message to the script's process is sent",
         };
         write!(formatter, "{moment} {kind}")
     }

@@ -6,6 +6,8 @@
 )]
 
 pub mod model_server;
+#[cfg(target_os = "linux")]
+mod processes;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tracer;
 
@@ -14,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+#[cfg(target_os = "linux")]
+pub use processes::assert_none_left_by;
 use serde_json::Value;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use tracer::{CannotTrace, Ended, Moment, SystemCall, finish, watch};

@@ -8,11 +8,13 @@ mod answer;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 pub use answer::Answer;
+use answer::Piece;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
@@ -161,6 +163,8 @@ struct Shared {
     arrived: Condvar,
     /// When the answers ended, by the numbers of their requests.
     ended: Mutex<HashMap<usize, Instant>>,
+    /// Answers of which the last byte before a stall is sent.
+    stalled: AtomicUsize,
 }
 
 impl Shared {
@@ -185,6 +189,7 @@ impl ModelServer {
             asked: Mutex::new(Vec::new()),
             arrived: Condvar::new(),
             ended: Mutex::default(),
+            stalled: AtomicUsize::new(0),
         });
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of loopback is free");
         listener.set_nonblocking(true).expect("it can be waited for");
@@ -275,6 +280,28 @@ impl ModelServer {
         self.shared.asked().iter().filter_map(pause).collect()
     }
 
+    /// Whether an answer has stalled and whoever asked has read all that was sent of it before.
+    #[cfg(target_os = "linux")]
+    pub fn is_read_up_to_a_stall(&self) -> bool {
+        self.shared.stalled.load(Ordering::SeqCst) > 0 && !self.is_anything_on_the_way()
+    }
+
+    /// Whether bytes from or to this server are sent and not yet read, as the system says.
+    #[cfg(target_os = "linux")]
+    fn is_anything_on_the_way(&self) -> bool {
+        let port = format!(":{:04X}", self.address.port());
+        let table = std::fs::read_to_string("/proc/net/tcp").expect("the system lists its connections");
+        table.lines().skip(1).any(|line| {
+            let mut fields = line.split_whitespace().skip(1);
+            let ends = [fields.next(), fields.next()];
+            let queues = fields.nth(1);
+            ends.iter().flatten().any(|end| end.ends_with(&port))
+                && fields_of(queues) != [0, 0]
+                // The queue of a listener counts those that wait to be accepted.
+                && !line.contains(" 00000000:0000 0A ")
+        })
+    }
+
     /// Waits until there have been this many requests.
     pub fn wait_for(&self, requests: usize) -> Vec<Asked> {
         let waiting = self
@@ -299,6 +326,15 @@ impl Drop for ModelServer {
             let _ = thread.join();
         }
     }
+}
+
+/// The bytes not yet acknowledged, and those not yet read.
+#[cfg(target_os = "linux")]
+fn fields_of(queues: Option<&str>) -> [u64; 2] {
+    let (sent, received) = queues
+        .and_then(|queues| queues.split_once(':'))
+        .expect("a connection has two queues");
+    [sent, received].map(|bytes| u64::from_str_radix(bytes, 16).expect("a number"))
 }
 
 async fn answer_request(
@@ -344,7 +380,20 @@ async fn answer_request(
     for (name, value) in &answer.headers {
         response = response.header(name, value);
     }
-    let pieces = futures::stream::iter(answer.pieces(dialect)).then(|piece| piece.happen());
+    let pieces = futures::stream::iter(answer.pieces(dialect)).then({
+        let shared = shared.clone();
+        move |piece| {
+            let shared = shared.clone();
+            async move {
+                if matches!(piece, Piece::Stall) {
+                    // What was said before goes out first.
+                    tokio::task::yield_now().await;
+                    shared.stalled.fetch_add(1, Ordering::SeqCst);
+                }
+                piece.happen().await
+            }
+        }
+    });
     // Nothing of the answer is left when this is looked for; what is written last goes out right after.
     let end = futures::stream::once(async move {
         let mut ended = shared.ended.lock().unwrap_or_else(PoisonError::into_inner);

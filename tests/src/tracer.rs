@@ -18,19 +18,26 @@ use nix::sys::signal::{self, Signal};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
+use crate::processes::assert_none_left_by;
+
 /// The longest path that is read from a process, in bytes; the system takes no longer one.
 const PATH_BYTES: usize = 4096;
 
 /// How long a process may take; one that takes longer is stuck. Far more than any of them needs.
 const BOUND: Duration = Duration::from_secs(120);
 
-/// A system call that makes or changes something on a disk.
+/// The most bytes of a write that a test is shown.
+const CONTENT_BYTES: u64 = 1024 * 1024;
+
+/// A system call that makes or changes something on a disk, or sends something to another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemCall {
     /// Its name.
     pub name: &'static str,
-    /// What it changes; of a rename, the new name.
+    /// What it changes; of a rename, the new name; of a connection, what the system calls it (`socket:[7]`).
     pub path: PathBuf,
+    /// What a `write` or `pwrite64` writes.
+    pub content: Vec<u8>,
     /// Whether it is about to happen or has happened.
     pub moment: Moment,
 }
@@ -94,8 +101,12 @@ pub fn watch(mut command: Command, mut kill: impl FnMut(&SystemCall) -> bool) ->
         let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
         let (thread, pass_on) = match waitpid(None, Some(flags)).expect("the process is there until it ends")
         {
-            WaitStatus::Exited(ended, code) if ended == process => return Ok(Ended::Exited(code)),
+            WaitStatus::Exited(ended, code) if ended == process => {
+                assert_none_left_by(child.id());
+                return Ok(Ended::Exited(code));
+            }
             WaitStatus::Signaled(ended, Signal::SIGKILL, _) if ended == process && killed => {
+                assert_none_left_by(child.id());
                 return Ok(Ended::Killed);
             }
             WaitStatus::Signaled(ended, signal, _) if ended == process => {
@@ -122,18 +133,18 @@ pub fn watch(mut command: Command, mut kill: impl FnMut(&SystemCall) -> bool) ->
     }
 }
 
-/// Runs a command to its end, which comes in time.
+/// Runs a command to its end, which comes in time and leaves no process behind.
 pub fn finish(mut command: Command) -> Output {
     let child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let guard = guard(Pid::from_raw(
-        i32::try_from(child.id()).expect("a process id is an i32"),
-    ));
+    let id = child.id();
+    let guard = guard(Pid::from_raw(i32::try_from(id).expect("a process id is an i32")));
     let output = child.wait_with_output().expect("it is there until it ends");
     drop(guard);
+    assert_none_left_by(id);
     assert!(
         output.status.code().is_some(),
         "it is stuck, or died: {}",
@@ -196,6 +207,8 @@ const CALLS: &[(c_long, &str, Names)] = &[
     (libc::SYS_write, "write", Names::Open),
     (libc::SYS_writev, "writev", Names::Open),
     (libc::SYS_pwrite64, "pwrite64", Names::Open),
+    (libc::SYS_connect, "connect", Names::Open),
+    (libc::SYS_sendto, "sendto", Names::Open),
     (libc::SYS_ftruncate, "ftruncate", Names::Open),
     (libc::SYS_fallocate, "fallocate", Names::Open),
     (libc::SYS_fsync, "fsync", Names::Open),
@@ -241,9 +254,14 @@ fn read_call(thread: Pid, process: Pid) -> io::Result<Option<SystemCall>> {
         Names::SecondPath => memory.path_at(libc::AT_FDCWD as u64, second)?,
         Names::SecondAt => memory.path_at(third, fourth)?,
     };
+    let content = match *name {
+        "write" | "pwrite64" => memory.content(second, third)?,
+        _ => Vec::new(),
+    };
     Ok(Some(SystemCall {
         name,
         path,
+        content,
         moment: Moment::Before,
     }))
 }
@@ -254,6 +272,14 @@ struct Memory(Pid);
 impl Memory {
     fn bytes(&self, address: u64, bytes: &mut [u8]) -> io::Result<usize> {
         std::fs::File::open(format!("/proc/{}/mem", self.0))?.read_at(bytes, address)
+    }
+
+    fn content(&self, address: u64, length: u64) -> io::Result<Vec<u8>> {
+        let length = usize::try_from(length.min(CONTENT_BYTES)).map_err(io::Error::other)?;
+        let mut bytes = vec![0; length];
+        let read = self.bytes(address, &mut bytes)?;
+        bytes.truncate(read);
+        Ok(bytes)
     }
 
     fn number(&self, address: u64) -> io::Result<u64> {

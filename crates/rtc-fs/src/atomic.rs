@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::attributes::{self, Keeping};
-use crate::change::{Applied, Before, Mark, Planned};
+use crate::change::{Applied, Before, Mark, Planned, temporary_name};
 use crate::exchange::{self, Exchanged};
 use crate::preimage::PreImage;
 use crate::project::{Project, open_leaf};
@@ -66,14 +66,51 @@ impl Project {
     /// [`Error::Denied`], [`Error::Io`] and [`Error::Cancelled`]; links that appeared meanwhile are
     /// [`Recovery::Neither`].
     pub fn recover(&self, mark: &Mark, cancel: &CancellationToken) -> Result<Recovery, Error> {
-        let place = match locate(self, &mark.path) {
-            Ok(place) if place.path() == mark.path => place,
+        let before = match mark.before {
+            Before::Absent => None,
+            Before::Present { hash, .. } => Some(hash),
+        };
+        let interrupted = Interrupted {
+            path: &mark.path,
+            before,
+            intended: mark.intended,
+            temporary: &mark.temporary,
+        };
+        self.recover_interrupted(&interrupted, cancel)
+    }
+
+    /// The same for a change without a mark: `image` is what it kept, `tag` what it was planned with.
+    ///
+    /// # Errors
+    /// As [`Project::recover`].
+    pub fn recover_kept(
+        &self,
+        image: &PreImage,
+        tag: &str,
+        cancel: &CancellationToken,
+    ) -> Result<Recovery, Error> {
+        let interrupted = Interrupted {
+            path: &image.path,
+            before: image.before,
+            intended: image.after,
+            temporary: &temporary_name(&image.path, tag),
+        };
+        self.recover_interrupted(&interrupted, cancel)
+    }
+
+    fn recover_interrupted(
+        &self,
+        mark: &Interrupted<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Recovery, Error> {
+        let place = match locate(self, mark.path) {
+            Ok(place) if place.path() == *mark.path => place,
             Err(error @ (Error::Denied { .. } | Error::Io { .. })) => return Err(error),
             Ok(_) | Err(_) => return Ok(Recovery::Neither),
         };
         let hash_of = |name: &str| -> Result<Hash, Error> {
-            let (mut file, _) = open_leaf(&place.folder, name, &mark.path)?;
-            Hash::of_file(&mut file, &mark.path, cancel)
+            let (mut file, _) = open_leaf(&place.folder, name, mark.path)?;
+            Hash::of_file(&mut file, mark.path, cancel)
         };
         let now = match &place.target {
             Target::Folder => return Ok(Recovery::Neither),
@@ -81,10 +118,7 @@ impl Project {
             Target::Leaf { metadata, .. } if metadata.kind != Kind::File => return Ok(Recovery::Neither),
             Target::Leaf { name, .. } => Some((name.as_str(), hash_of(name)?)),
         };
-        let before = match mark.before {
-            Before::Absent => None,
-            Before::Present { hash, .. } => Some(hash),
-        };
+        let before = mark.before;
         let mut recovery = match now {
             Some((_, hash)) if hash == mark.intended => Recovery::Applied,
             now if now.map(|(_, hash)| hash) == before => Recovery::NotApplied,
@@ -92,46 +126,46 @@ impl Project {
         };
         let left = place
             .folder
-            .symlink_metadata(&mark.temporary)
+            .symlink_metadata(mark.temporary)
             .map(|metadata| Metadata::of(&metadata));
         if left.is_ok_and(|left| left.kind == Kind::File) {
-            let displaced = hash_of(&mark.temporary)?;
+            let displaced = hash_of(mark.temporary)?;
             let foreign = recovery == Recovery::Applied && before.is_some_and(|hash| hash != displaced);
             match now {
                 // Another program's content was exchanged with ours in the last moment: it goes back.
                 Some((name, _)) if foreign && displaced != mark.intended => {
                     place
                         .folder
-                        .rename(&mark.temporary, &place.folder, name)
-                        .map_err(|e| Error::from_io(&mark.path, e))?;
+                        .rename(mark.temporary, &place.folder, name)
+                        .map_err(|e| Error::from_io(mark.path, e))?;
                     recovery = Recovery::Neither;
                 }
-                _ => remove(&place.folder, &mark.temporary, &mark.path)?,
+                _ => remove(&place.folder, mark.temporary, mark.path)?,
             }
-            sync_folder(&place.folder, &mark.path)?;
+            sync_folder(&place.folder, mark.path)?;
         }
         match recovery {
             Recovery::Applied => self.sync_applied(&place, mark)?,
             // Folders may have been made for it already.
-            Recovery::NotApplied if mark.before == Before::Absent => self.sync_folders(&mark.path)?,
+            Recovery::NotApplied if mark.before.is_none() => self.sync_folders(mark.path)?,
             Recovery::NotApplied | Recovery::Neither => {}
         }
         Ok(recovery)
     }
 
     /// Whoever made the change may have ended before it was on the device.
-    fn sync_applied(&self, place: &Place, mark: &Mark) -> Result<(), Error> {
+    fn sync_applied(&self, place: &Place, mark: &Interrupted<'_>) -> Result<(), Error> {
         // Elsewhere only a file that is open for writing can be synced.
         if cfg!(unix)
             && let Target::Leaf { name, .. } = &place.target
         {
-            let (file, _) = open_leaf(&place.folder, name, &mark.path)?;
+            let (file, _) = open_leaf(&place.folder, name, mark.path)?;
             file.sync_all()
-                .map_err(|source| Error::from_io(&mark.path, source))?;
+                .map_err(|source| Error::from_io(mark.path, source))?;
         }
         match mark.before {
-            Before::Absent => self.sync_folders(&mark.path),
-            Before::Present { .. } => sync_folder(&place.folder, &mark.path),
+            None => self.sync_folders(mark.path),
+            Some(_) => sync_folder(&place.folder, mark.path),
         }
     }
 
@@ -147,6 +181,15 @@ impl Project {
                 Ok(_) | Err(_) => Ok(()),
             })
     }
+}
+
+/// A change that may have been cut short.
+struct Interrupted<'a> {
+    path: &'a VPath,
+    /// Hash of the content before; `None` if there was no file.
+    before: Option<Hash>,
+    intended: Hash,
+    temporary: &'a str,
 }
 
 /// The folder in which a change is made.
@@ -242,8 +285,10 @@ impl Site {
         if current.as_ref().is_some_and(|(_, metadata)| metadata.links > 1) {
             return self.write_in_place(planned, keep, cancel);
         }
+        // First of all: whoever finds a temporary file that a crash left knows from this whose it is.
+        keep(planned.pre_image())?;
         let mut temporary = self.create_temporary(current.is_some())?;
-        let result = self.replace(planned, current, &mut temporary, keep, cancel);
+        let result = self.replace(planned, current, &mut temporary, cancel);
         drop(temporary);
         match result {
             Ok(Some(metadata)) => Ok(metadata),
@@ -314,7 +359,6 @@ impl Site {
         planned: &Planned,
         current: Option<(fs::File, Metadata)>,
         temporary: &mut fs::File,
-        keep: &mut dyn FnMut(PreImage) -> Result<(), Error>,
         cancel: &CancellationToken,
     ) -> Result<Option<Metadata>, Error> {
         if let Some((file, _)) = &current {
@@ -325,7 +369,6 @@ impl Site {
         }
         write_pieces(temporary, planned.new_content(), &self.path, cancel)?;
         temporary.sync_all().map_err(|source| self.failed(source))?;
-        keep(planned.pre_image())?;
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }

@@ -456,7 +456,7 @@ fn plan(
 }
 
 /// A name that only this change of this file has, hidden from listings that leave out dot files.
-fn temporary_name(path: &VPath, tag: &str) -> String {
+pub(crate) fn temporary_name(path: &VPath, tag: &str) -> String {
     let hash = Hash::of(format!("{tag}\0{}", path.as_str()).as_bytes()).to_string();
     format!(".rtc-{}.tmp", &hash[..16])
 }

@@ -14,23 +14,37 @@ const TOLD_PRINTED_BYTES: u64 = 2_000;
 /// How many of the files that it changed are named.
 const TOLD_FILES: usize = 50;
 
-/// Which files it changed, how they are now, and what it printed, as far as that is known.
+/// Tidies up after it: the temporary file of a change that was cut short goes. Says which files it changed, how they are
+/// now, and what it printed, as far as that is known.
 pub(crate) async fn evidence(context: &CallContext) -> String {
     const UNKNOWN: &str = "What it printed and returned is not known.";
     let Some(kept) = context.extensions.get::<PreImageFolder>() else {
         return format!("Whether it changed files is not known. {UNKNOWN}");
     };
     let project = context.extensions.get::<Project>();
-    let (session, rtc) = (context.session, context.rtc);
-    let looked =
-        tokio::task::spawn_blocking(move || (changed(&kept, project, rtc), printed(&kept, session, rtc)))
-            .await;
+    let (session, rtc, cancel) = (context.session, context.rtc, context.cancel.clone());
+    let looked = tokio::task::spawn_blocking(move || {
+        if let Some(project) = &project {
+            tidy(&kept, project, rtc, &cancel);
+        }
+        (changed(&kept, project, rtc), printed(&kept, session, rtc))
+    })
+    .await;
     match looked {
         Ok((changed, Some(printed))) => {
             format!("{changed} It had printed “{printed}”. What it returned is not known.")
         }
         Ok((changed, None)) => format!("{changed} {UNKNOWN}"),
         Err(error) => format!("Which files it changed cannot be said: {error}. {UNKNOWN}"),
+    }
+}
+
+/// A script makes one change after the other, so only the last one can have been cut short. What cannot be tidied up
+/// stays: the evidence is told either way.
+fn tidy(kept: &PreImageFolder, project: &Project, rtc: RtcId, cancel: &CancellationToken) {
+    let last = kept.list(rtc).ok().and_then(|numbers| numbers.last().copied());
+    if let Some(image) = last.and_then(|last| kept.load(rtc, last).ok()) {
+        let _ = project.recover_kept(&image, &rtc.to_string(), cancel);
     }
 }
 

@@ -1,8 +1,9 @@
-//! The project's own commands: setup, demo, test, bench. Run them as `cargo xtask NAME`.
+//! The project's own commands: setup, demo, test, bench, crash. Run them as `cargo xtask NAME`.
 // This is a build tool: it starts compilers, reads the repository's files and talks to the terminal.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 mod bench;
+mod crash;
 mod demo;
 mod program;
 mod setup;
@@ -38,6 +39,11 @@ const TASKS: &[Task] = &[
         name: "bench",
         about: "how fast it is, held against the targets",
         run: bench::main,
+    },
+    Task {
+        name: "crash",
+        about: "the full run of real kills, an hour or more: crash [ROUNDS]",
+        run: crash::main,
     },
 ];
 
@@ -101,6 +107,7 @@ mod tests {
           demo   one request in a terminal, on a throw-away sample project
           test   everything that has to hold: format, layers, rules, lints, tests
           bench  how fast it is, held against the targets
+          crash  the full run of real kills, an hour or more: crash [ROUNDS]
         ");
     }
 }

@@ -263,6 +263,50 @@ fn recovery_tells_what_happened() {
     assert_eq!(folder.names(), "a.txt");
 }
 
+/// A program's change has no mark of its own; what it kept names it, from before there is a temporary file.
+#[test]
+fn what_a_change_kept_is_enough_to_tidy_up_after_it() {
+    for (name, before, temporary) in [
+        ("/a.txt", "old", "ne"),
+        ("/b.txt", "", "ne"),
+        ("/a.txt", "old", "old"),
+    ] {
+        let folder = Folder::with("old");
+        let planned = folder.write(name, "new");
+        let left = folder.path(&planned.mark().temporary);
+        let mut kept = None;
+        let mut keep = |image: PreImage| {
+            assert!(!left.exists(), "it is known whose it is before it is there");
+            kept = Some(image);
+            Ok(())
+        };
+        folder.project.apply(planned, &mut keep, &folder.cancel).unwrap();
+        let names = folder.names();
+        let kept = kept.unwrap();
+        let recover = || {
+            folder
+                .project
+                .recover_kept(&kept, "call", &folder.cancel)
+                .unwrap()
+        };
+        fs::write(&left, temporary).unwrap();
+        if temporary == before {
+            // Killed after the exchange.
+            assert_eq!(recover(), Recovery::Applied);
+            assert_eq!(folder.content("a.txt"), "new");
+        } else if before.is_empty() {
+            fs::remove_file(folder.path("b.txt")).unwrap();
+            assert_eq!(recover(), Recovery::NotApplied);
+            fs::write(folder.path("b.txt"), "").unwrap();
+        } else {
+            fs::write(folder.path("a.txt"), before).unwrap();
+            assert_eq!(recover(), Recovery::NotApplied);
+            assert_eq!(folder.content("a.txt"), "old");
+        }
+        assert_eq!(folder.names(), names, "nothing is left over");
+    }
+}
+
 #[test]
 fn recovery_of_a_file_that_should_be_new() {
     let folder = Folder::with("");

@@ -1,0 +1,108 @@
+//! `crash`: the full run of real kills, and how many there were.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{ExitCode, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{self, WrongUsage};
+
+/// How many kills a full run has at least.
+const PROMISED: usize = 10_000;
+
+/// How many rounds lead to that.
+const ROUNDS: usize = 15;
+
+/// What a test prints that had to be left out.
+const SKIPPED: &str = "SKIPPED";
+
+const USAGE: &str = "usage: cargo xtask crash [ROUNDS]";
+
+pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
+    let wrong = |what: &str| WrongUsage(format!("{what}\n{USAGE}"));
+    let rounds = match arguments {
+        [] => ROUNDS,
+        [argument] if ["--help", "-h"].contains(&argument.as_str()) => {
+            println!("{USAGE}");
+            return Ok(ExitCode::SUCCESS);
+        }
+        [rounds] => match rounds.parse() {
+            Ok(rounds @ 1..) => rounds,
+            _ => return Err(wrong(&format!("`{rounds}` is no number of rounds")).into()),
+        },
+        [_, other, ..] => return Err(wrong(&format!("unexpected `{other}`")).into()),
+    };
+    let kills = run(&shell::repository_root()?, rounds)?;
+    println!("\nxtask crash: {kills} kills in {rounds} rounds, and nothing was lost or done twice");
+    if rounds >= ROUNDS && kills < PROMISED {
+        bail!("{PROMISED} kills are promised");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the tests and adds up their kills.
+fn run(root: &Path, rounds: usize) -> Result<usize> {
+    let mut command = shell::cargo(root);
+    command
+        .args(["test", "-p", "rtc-tests", "--test", "crash", "--", "--nocapture"])
+        .env("RTC_CRASH_ROUNDS", rounds.to_string())
+        .env("INSTA_UPDATE", "no")
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().context("cargo does not start")?;
+    let told = child.stdout.take().context("cargo says nothing")?;
+    let (mut kills, mut skipped) = (0, false);
+    for line in BufReader::new(told).lines() {
+        let line = line.context("what the tests say cannot be read")?;
+        println!("{line}");
+        kills += kills_of(&line).unwrap_or(0);
+        skipped |= line.contains(SKIPPED);
+    }
+    let status = child.wait().context("cargo does not end")?;
+    if !status.success() {
+        bail!("the tests failed ({status})");
+    }
+    if skipped {
+        bail!("processes cannot be traced here, so nothing was tested");
+    }
+    Ok(kills)
+}
+
+/// The number in a line like `killed once: 12 kills`.
+fn kills_of(line: &str) -> Option<usize> {
+    let (_, count) = line.strip_suffix(" kills")?.rsplit_once(": ")?;
+    count.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kills_are_added_up_from_what_the_tests_say() {
+        for (line, kills) in [
+            ("killed once: 12 kills", Some(12)),
+            ("test kills::a ... killed twice: 7 kills", Some(7)),
+            ("    12  before the flush of a commit", None),
+            ("no kills", None),
+        ] {
+            assert_eq!(kills_of(line), kills, "{line}");
+        }
+    }
+
+    #[test]
+    fn wrong_arguments_run_nothing() {
+        for (arguments, told) in [
+            (&["0"][..], "`0` is no number of rounds"),
+            (&["many"], "`many` is no number of rounds"),
+            (&["1", "2"], "unexpected `2`"),
+        ] {
+            let arguments: Vec<String> = arguments.iter().map(|word| word.to_string()).collect();
+            let error = main(&arguments).unwrap_err();
+            assert_eq!(
+                error.downcast_ref::<WrongUsage>().unwrap().0,
+                format!("{told}\n{USAGE}")
+            );
+        }
+    }
+}
