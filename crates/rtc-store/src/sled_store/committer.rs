@@ -192,8 +192,10 @@ impl Committer {
             return;
         }
         let closed = catch_unwind(AssertUnwindSafe(|| {
-            self.flush()?;
-            self.unflushed = false;
+            if self.unflushed {
+                self.flush()?;
+                self.unflushed = false;
+            }
             self.remove_unnamed();
             if self.revision > self.header_revision {
                 Header {
