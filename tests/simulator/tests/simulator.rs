@@ -8,6 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rtc_simulator::{Failure, Sabotage, Scenario, explore, shrink};
 
+/// A fifth of the time would go into the system's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How many points are run, unless `RTC_SIM_POINTS` says otherwise.
 const POINTS: u64 = 1_000_000;
 
