@@ -138,7 +138,7 @@ impl Models {
     /// The names that `--model` takes.
     pub fn known(&self) -> Vec<String> {
         let configured = self.configured.keys().filter(|name| *name != OFFLINE).cloned();
-        let providers = self.with_key().map(|provider| format!("{}/MODEL", provider.name));
+        let providers = self.usable().map(|provider| format!("{}/MODEL", provider.name));
         std::iter::once(OFFLINE.to_owned())
             .chain(configured)
             .chain(providers)
@@ -180,7 +180,7 @@ impl Models {
             };
             entries.push(entry(name, &config.api, endpoint, config.context, default));
         }
-        for provider in self.with_key() {
+        for provider in self.usable() {
             let endpoint = self.of_provider(&provider, "MODEL");
             let name = format!("{}/MODEL", provider.name);
             let mut entry = entry(&name, provider.api, Some(&endpoint), None, default);
@@ -197,6 +197,12 @@ impl Models {
 
     fn variable(&self, name: &str) -> Option<String> {
         (self.environment)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    /// The providers that can be asked: those whose key is there, and those that need none.
+    fn usable(&self) -> impl Iterator<Item = Provider> {
+        let without = providers().filter(|provider| provider.key_env.is_none());
+        self.with_key().chain(without)
     }
 
     /// The providers whose key is there; of several with the same key the best known.

@@ -82,6 +82,10 @@ impl Port for EnginePort {
         let Some(stored) = engine.rtc(rtc).await.map_err(port_error)? else {
             return Ok(None);
         };
+        if !stored.is_settled() {
+            // What is prepared from here on is what was looked at.
+            engine.settle(&stored).await.map_err(port_error)?;
+        }
         let state = engine.wake(stored.entity.session_id).await.map_err(port_error)?;
         let Some(call) = state
             .next_for_executor()

@@ -35,6 +35,7 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
             reply,
             calls,
         } => reply::replied(&mut draft, turn, &model, *reply, calls),
+        Command::ReplyBrokeOff { turn } => reply::broke_off(&mut draft, turn),
         Command::ModelFailed {
             turn,
             category,

@@ -46,6 +46,11 @@ pub enum Command {
         /// One for each call of the reply, in order.
         calls: Vec<PlannedCall>,
     },
+    /// A reply broke off in the middle and is asked for again.
+    ReplyBrokeOff {
+        /// The turn that it answered.
+        turn: TurnId,
+    },
     /// The model gave no reply.
     ModelFailed {
         /// The turn.

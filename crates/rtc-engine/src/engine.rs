@@ -249,6 +249,24 @@ impl Engine {
         self.tell(stored.entity.session_id, command).await.map(|_| ())
     }
 
+    /// Looks at what a call would do and hands it in, for a call of which that is not settled; see
+    /// [`StoredRtc::is_settled`].
+    pub async fn settle(&self, rtc: &StoredRtc) -> Result<(), Error> {
+        let entity = &rtc.entity;
+        let session = self.session(entity.session_id).await?;
+        let preview = match (session, self.inner.host.tools().get(&entity.tool_name)) {
+            (Some(session), Some(tool)) => {
+                let host = &self.inner.host;
+                host.preview(&session.entity, tool, &entity.parameters).await
+            }
+            _ => None,
+        };
+        let rtc = entity.id;
+        self.tell(entity.session_id, Command::AskFor { rtc, preview })
+            .await
+            .map(|_| ())
+    }
+
     /// Tells the user of a session that something does not go on by itself.
     pub fn tell_trouble(&self, session: SessionId, code: Code, message: String) {
         self.inner.tell_live(Live::Trouble {

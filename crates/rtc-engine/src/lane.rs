@@ -177,7 +177,11 @@ impl Lane {
         {
             return Ok(done);
         }
-        if matches!(command, Command::Stop) {
+        let closes = matches!(
+            command,
+            Command::Stop | Command::ReplyBrokeOff { .. } | Command::ModelFailed { .. }
+        );
+        if closes {
             self.spill_all()?;
         }
         loop {
@@ -326,8 +330,8 @@ impl Lane {
         }
     }
 
-    /// What is being written is kept, up to the last letter. Not committed by itself: the step of the stop writes these
-    /// messages with their text.
+    /// What is being written is kept, up to the last letter. Not committed by itself: the step that closes
+    /// these messages writes them with their text.
     fn spill_all(&mut self) -> Result<(), Error> {
         let Some(asking) = &self.asking else { return Ok(()) };
         let texts = asking.text.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -5,6 +5,7 @@ mod ask;
 mod console;
 mod exit;
 mod json;
+mod live;
 mod models;
 mod run;
 mod sessions;

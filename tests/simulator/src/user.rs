@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rtc_engine::{Asked, Command, Engine, Error, NewSession, Resolution, Send, SessionState};
-use rtc_types::{ClientId, Code, DeviceId, Mode, ProjectId, SessionId, UserId};
+use rtc_types::{ApprovalDecision, ClientId, Code, DeviceId, Mode, ProjectId, SessionId, UserId};
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::Sabotage;
 use crate::model::words;
 use crate::scenario::{Scenario, SessionPlan, When};
 use crate::world::{Known, World};
@@ -211,9 +212,14 @@ impl Session<'_> {
                 }
             }
             Asked::Approval => {
+                let misheard = self.world.sabotage == Sabotage::MishearsTheUser;
                 let approve = Command::Approve {
                     rtc,
-                    decision: plan.decision,
+                    decision: if misheard {
+                        ApprovalDecision::Once
+                    } else {
+                        plan.decision
+                    },
                     reason: None,
                     device: DEVICE,
                 };

@@ -544,6 +544,114 @@ fn a_named_program_is_looked_at_before_it_is_claimed() {
     }
 }
 
+/// A look that comes late changes nothing any more: not what a user sees or has said Yes to, and not which program runs.
+#[test]
+fn what_was_shown_stays_what_it_was() {
+    let named = |digest: Option<&str>| {
+        let plan = Plan::Run {
+            kind: Kind::Device,
+            parameters: json!({}),
+            subject: Subject {
+                digest: digest.map(Into::into),
+                ..named_program()
+            },
+            preview: digest.map(program),
+            looked: true,
+        };
+        planned("c1", plan)
+    };
+    fn program(digest: &str) -> Preview {
+        Preview {
+            kind: PreviewKind::Code,
+            text: digest.into(),
+            program: Some(rtc_types::Program {
+                digest: digest.into(),
+                params: json!({}),
+            }),
+            ..preview("/.rtc/scripts/a.ts")
+        }
+    }
+    let shown = |lane: &Lane, rtc| lane.rtc(rtc).preview.as_ref().unwrap().text.clone();
+    let late = |rtc| Command::AskFor {
+        rtc,
+        preview: Some(program("other")),
+    };
+
+    // Allowed when it was made, asked about later.
+    let mut lane = Lane::new();
+    lane.send("x");
+    lane.tell(Command::SetMode(Mode::Bypass));
+    lane.begin();
+    lane.reply("", vec![named(Some("first"))]);
+    let rtc = lane.open(0);
+    lane.tell(Command::SetMode(Mode::Manual));
+    lane.tell(late(rtc));
+    assert_eq!(shown(&lane, rtc), "first");
+    let device = DeviceId::new(Uuid::from_u128(9));
+    lane.tell(Command::Approve {
+        rtc,
+        decision: ApprovalDecision::Session,
+        reason: None,
+        device,
+    });
+    let rules = lane.state.session.as_ref().unwrap().private.rules.clone();
+    assert_eq!(rules[0].scope, rtc_types::RuleScope::Digest("first".into()));
+    lane.tell(late(rtc));
+    assert_eq!(shown(&lane, rtc), "first");
+    assert_eq!(lane.claim(0, true).unwrap(), Done::Claimed);
+}
+
+#[test]
+fn what_broke_off_is_closed_and_the_turn_goes_on() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    let turn = lane.begin();
+    for _ in 0..2 {
+        lane.tell(Command::StreamStarted {
+            turn,
+            thinking: false,
+        });
+        lane.tell(Command::ReplyBrokeOff { turn });
+    }
+    lane.tell(Command::StreamStarted {
+        turn,
+        thinking: false,
+    });
+    lane.reply("whole", vec![]);
+    let statuses: Vec<_> = lane
+        .messages
+        .values()
+        .map(|message| message.streaming_status)
+        .collect();
+    use StreamingStatus::{Completed, Failed};
+    assert_eq!(statuses, [Completed, Failed, Failed, Completed]);
+    assert_eq!(lane.turns[0].status, TurnStatus::Completed);
+}
+
+#[test]
+fn an_answer_that_is_cut_off_is_told_as_such() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    let turn = lane.begin();
+    lane.tell(Command::Replied {
+        turn,
+        model: rtc_model::ModelId {
+            api: "a".into(),
+            model: "m".into(),
+        },
+        reply: Box::new(rtc_model::Reply {
+            blocks: vec![AssistantBlock::Text {
+                text: "and th".into(),
+            }],
+            stop: rtc_model::StopReason::MaxTokens,
+            usage: rtc_model::Usage::default(),
+        }),
+        calls: vec![],
+    });
+    assert_eq!(lane.kinds(), ["user", "answer", "error"]);
+    assert_eq!(lane.turns[0].status, TurnStatus::Completed);
+}
+
 /// A Yes to a saved script is one to what it was and what it was given.
 #[test]
 fn a_rule_for_a_named_program_is_made_for_what_was_shown() {
