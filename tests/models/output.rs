@@ -185,8 +185,8 @@ fn a_text_is_told_while_it_is_written() {
     let live = BufReader::new(&mut slow.stdout)
         .lines()
         .map(|line| line.expect("stdout is text"))
-        .find(|line| is_live(line))
-        .expect("it is told");
+        .find(|line| is_live(line) && line.contains("It says"))
+        .expect("it is told whole");
     let update: Value = serde_json::from_str(&live).expect("JSON");
     let message = &update["data_list"][0];
     assert_eq!(

@@ -1,12 +1,13 @@
 //! What a model is writing, as lines of `stream-json`.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rtc_types::{
     Content, ContentData, Message, MessageId, StreamingStatus, Update, UpdateAction, UpdateEntity, UpdateId,
     UpdateItem,
 };
+use tokio::time::Instant;
 use uuid::Uuid;
 
 /// A message is told this often at most.
@@ -20,7 +21,10 @@ pub(crate) struct LiveLines {
 
 struct Open {
     message: Message,
+    thinking: bool,
     text: String,
+    /// When it may be told, if there is something to tell.
+    due: Option<Instant>,
     told: Option<Instant>,
 }
 
@@ -36,7 +40,9 @@ impl LiveLines {
                 Ok(message) if message.streaming_status == StreamingStatus::Streaming => {
                     self.open.entry(id).or_insert_with(|| Open {
                         message,
+                        thinking: false,
                         text: String::new(),
+                        due: None,
                         told: None,
                     });
                 }
@@ -45,39 +51,62 @@ impl LiveLines {
         }
     }
 
-    /// A piece of a message: the update that tells of it, with the whole text so far, if it is time for one.
-    pub(crate) fn piece(&mut self, id: MessageId, thinking: bool, delta: &str) -> Option<Update> {
-        let open = self.open.get_mut(&id)?;
-        open.text.push_str(delta);
-        let now = Instant::now();
-        if open.told.is_some_and(|told| now.duration_since(told) < EVERY) {
-            return None;
+    /// Takes a piece of a message.
+    pub(crate) fn piece(&mut self, id: MessageId, thinking: bool, delta: &str) {
+        if let Some(open) = self.open.get_mut(&id) {
+            open.thinking = thinking;
+            open.text.push_str(delta);
+            let now = Instant::now();
+            open.due = Some(open.told.map_or(now, |told| (told + EVERY).max(now)));
         }
-        open.told = Some(now);
-        let text = open.text.clone();
-        let content = if thinking {
+    }
+
+    /// Comes when there is something to tell.
+    pub(crate) async fn due(&self) {
+        match self.open.values().filter_map(|open| open.due).min() {
+            Some(due) => tokio::time::sleep_until(due).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The updates that are due, each with the whole text so far.
+    pub(crate) fn take_due(&mut self) -> Vec<Update> {
+        let now = Instant::now();
+        let due = self.open.values_mut().filter_map(|open| {
+            open.due.take_if(|due| *due <= now)?;
+            open.told = Some(now);
+            open.update()
+        });
+        due.collect()
+    }
+
+    /// Pieces were lost: of the messages that they belong to nothing more is told until they are whole.
+    pub(crate) fn lost(&mut self) {
+        self.open.clear();
+    }
+}
+
+impl Open {
+    fn update(&self) -> Option<Update> {
+        let text = self.text.clone();
+        let content = if self.thinking {
             ContentData::Thinking(text)
         } else {
             ContentData::Markdown(text)
         };
         let message = Message {
             content: Content::from(content),
-            ..open.message.clone()
+            ..self.message.clone()
         };
         Some(Update {
             id: UpdateId::new(Uuid::now_v7()),
             items: vec![UpdateItem {
                 entity: UpdateEntity::Message,
                 action: UpdateAction::Updated,
-                entity_id: id.uuid(),
+                entity_id: message.id.uuid(),
             }],
             data_list: vec![serde_json::to_value(message).ok()?],
             offset: 0,
         })
-    }
-
-    /// Pieces were lost: of the messages that they belong to nothing more is told until they are whole.
-    pub(crate) fn lost(&mut self) {
-        self.open.clear();
     }
 }

@@ -157,12 +157,17 @@ impl Turn<'_> {
                                 continue 'turn;
                             }
                         }
+                        () = show.live.due() => {
+                            for update in show.live.take_due() {
+                                self.console.result(&serde_json::to_string(&update)?);
+                            }
+                        }
                         trouble = live.recv() => match trouble {
                             Ok(Live::Trouble { session: other, message, .. }) if other == session => {
                                 self.console.styled(Style::Warning, &message);
                                 break 'turn Ended::Trouble;
                             }
-                            Ok(live) => self.show_live(&mut show, &live)?,
+                            Ok(live) => self.show_live(&mut show, &live),
                             Err(RecvError::Lagged(_)) => show.live.lost(),
                             Err(RecvError::Closed) => break 'turn Ended::Trouble,
                         },
@@ -265,7 +270,7 @@ impl Turn<'_> {
     }
 
     /// Shows what is not durable.
-    fn show_live(&self, show: &mut Shown, live: &Live) -> Result<()> {
+    fn show_live(&self, show: &mut Shown, live: &Live) {
         match (self.args.output, live) {
             (OutputForm::Text, live) => {
                 if let Some((rtc, text)) = live.told() {
@@ -280,14 +285,9 @@ impl Turn<'_> {
                     delta,
                     ..
                 },
-            ) => {
-                if let Some(update) = show.live.piece(*message, *thinking, delta) {
-                    self.console.result(&serde_json::to_string(&update)?);
-                }
-            }
+            ) => show.live.piece(*message, *thinking, delta),
             (OutputForm::StreamJson | OutputForm::Json, _) => {}
         }
-        Ok(())
     }
 
     async fn stop(&self, session: SessionId, show: &mut Shown, mut cursor: rtc_engine::Offset) -> Result<()> {
