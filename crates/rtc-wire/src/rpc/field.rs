@@ -110,10 +110,10 @@ impl<const DEFAULT: u32, const MAX: u32> schemars::JsonSchema for Bounded<DEFAUL
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         // No `maximum`: more is not wrong, it is only not given.
         schemars::json_schema!({
-            "description": format!("From 1 to {MAX}; more is taken for {MAX}."),
             "type": ["integer", "null"],
             "minimum": 0,
             "default": DEFAULT,
+            "x-most": MAX,
         })
     }
 }

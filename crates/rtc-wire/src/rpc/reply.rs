@@ -56,7 +56,7 @@ pub struct Page<T, C> {
     /// The entries.
     pub items: Vec<T>,
     /// The cursor of the next page; absent at the end.
-    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<C>,
 }
 

@@ -35,9 +35,10 @@ pub(super) fn variants(schema: &Value) -> Option<&Vec<Value>> {
     ["oneOf", "anyOf"].iter().find_map(|key| schema[*key].as_array())
 }
 
-/// What the type or the field is for.
-pub(super) fn description(schema: &Value) -> &str {
-    schema["description"].as_str().unwrap_or_default()
+/// What the type or the field is for; links of the program's own documentation become plain code.
+pub(super) fn description(schema: &Value) -> String {
+    let text = schema["description"].as_str().unwrap_or_default();
+    text.replace("[`", "`").replace("`]", "`")
 }
 
 /// The type in the words of TypeScript.

@@ -52,7 +52,7 @@ pub(super) fn render(document: &Document) -> String {
         }
         text.push_str(&format!("\n### {name}\n\n"));
         if !description(schema).is_empty() {
-            text.push_str(&format!("{}\n\n", words(description(schema))));
+            text.push_str(&format!("{}\n\n", words(&description(schema))));
         }
         if name == "Code" {
             text.push_str("See the table of errors.\n");
@@ -102,7 +102,7 @@ fn members(text: &mut String, head: &str, schema: &Value) {
             text.push_str(&format!(
                 "| `{}` | {} |\n",
                 cell(&type_of(variant)),
-                cell(description(variant))
+                cell(&description(variant))
             ));
         }
     } else {
@@ -111,10 +111,13 @@ fn members(text: &mut String, head: &str, schema: &Value) {
 }
 
 fn meaning(schema: &Value) -> String {
-    let mut text = cell(description(schema));
+    let mut text = cell(&description(schema));
     match schema.get("default") {
         Some(Value::Null) | None => {}
         Some(default) => text.push_str(&format!(" Default: `{default}`.")),
+    }
+    if let Some(most) = schema["x-most"].as_u64() {
+        text.push_str(&format!(" More than {most} is taken for {most}."));
     }
     if let Some(most) = schema["maxLength"].as_u64() {
         text.push_str(&format!(" At most {most} bytes."));

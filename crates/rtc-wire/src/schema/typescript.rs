@@ -13,8 +13,8 @@ pub(super) fn render(document: &Document) -> String {
     for (name, schema) in &document.types {
         // The envelope of replies is generic in what it holds.
         let generic = if name == "Reply" { "<Result = unknown>" } else { "" };
-        comment(&mut text, "", description(schema));
-        if let Some(fields) = fields(schema) {
+        comment(&mut text, "", &description(schema));
+        if let Some(fields) = fields(schema).filter(|fields| !fields.is_empty()) {
             text.push_str(&format!("export interface {name}{generic} {{\n"));
             for field in fields {
                 let mark = if field.required { "" } else { "?" };
@@ -23,19 +23,22 @@ pub(super) fn render(document: &Document) -> String {
                 } else {
                     type_of(field.schema)
                 };
-                comment(&mut text, "  ", description(field.schema));
+                comment(&mut text, "  ", &description(field.schema));
                 text.push_str(&format!("  {}{mark}: {its_type};\n", field.name));
             }
             text.push_str("}\n\n");
         } else if let Some(variants) = variants(schema) {
             text.push_str(&format!("export type {name} =\n"));
             for variant in variants {
-                comment(&mut text, "  ", description(variant));
+                comment(&mut text, "  ", &description(variant));
                 text.push_str(&format!("  | {}\n", type_of(variant)));
             }
             // The last line end goes behind the semicolon.
             text.pop();
             text.push_str(";\n\n");
+        } else if let Some(values) = schema["enum"].as_array() {
+            let values: Vec<String> = values.iter().map(|value| format!("\n  | {value}")).collect();
+            text.push_str(&format!("export type {name} ={};\n\n", values.concat()));
         } else {
             text.push_str(&format!("export type {name} = {};\n\n", type_of(schema)));
         }

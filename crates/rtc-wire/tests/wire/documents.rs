@@ -176,11 +176,63 @@ fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
                     return wrong(keyword);
                 }
             }
+            "additionalProperties" if its == &Value::Bool(false) => {
+                let known = &keywords["properties"];
+                if value
+                    .as_object()
+                    .is_some_and(|fields| fields.keys().any(|name| known.get(name).is_none()))
+                {
+                    return wrong(keyword);
+                }
+            }
             "additionalProperties" if its != &Value::Bool(true) => return Err("additionalProperties".into()),
             "const" | "enum" | "minimum" | "maximum" | "additionalProperties" => {}
-            "description" | "default" | "format" => {}
+            "description" | "default" | "format" | "x-most" => {}
             other => return Err(format!("the keyword {other} is not known here")),
         }
     }
     Ok(())
+}
+
+/// What a reader of the page sees of one method, and a program of its types.
+#[test]
+fn a_method_in_each_document() {
+    let page = protocol_markdown();
+    let begin = page.find("### `v1.session.list`").unwrap();
+    let end = page.find("### `v1.session.get`").unwrap();
+    insta::assert_snapshot!(&page[begin..end], @r"
+    ### `v1.session.list`
+
+    The sessions, the one that changed last first.
+
+    Query, scope `view`.
+
+    | request | type | meaning |
+    |---|---|---|
+    | `cursor?` | `SessionId \| null` | The last session of the page before. |
+    | `limit?` | `number \| null` | How many sessions to give. Default: `20`. More than 1000 is taken for 1000. |
+
+    Result: `PageOfSession`
+
+    | result | type | meaning |
+    |---|---|---|
+    | `items` | `Session[]` | The entries. |
+    | `next_cursor?` | `SessionId \| null` | The cursor of the next page; absent at the end. |
+    ");
+    let types = typescript();
+    let line = |start: &str| {
+        types
+            .lines()
+            .find(|line| line.trim_start().starts_with(start))
+            .unwrap()
+            .to_owned()
+    };
+    insta::assert_snapshot!(
+        line("\"v1.rtc.submit_result\""),
+        @r#"  "v1.rtc.submit_result": { request: RtcSubmitResult; result: Success; kind: "action"; scope: "execute" | "approve" };"#
+    );
+    insta::assert_snapshot!(
+        json_schema()["methods"]["v1.session.get"],
+        @r##"{"description":"One session.","kind":"query","scopes":["view"],"errors":["session.not_found"],"request":{"$ref":"#/$defs/SessionGet"},"result":{"$ref":"#/$defs/ItemOfSession"}}"##
+    );
 }
