@@ -4,9 +4,11 @@
 
 use std::path::Path;
 
+use rtc_wire::schema::{DocumentFile, FILES};
+
 fn main() -> std::io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    for (path, make) in rtc_wire::schema::FILES {
+    for DocumentFile { path, make } in FILES {
         let path = root.join(path);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;

@@ -26,11 +26,29 @@ pub fn protocol_markdown() -> String {
     markdown::render(&Document::new())
 }
 
-/// The files in the repository that hold the documents, by their path from its root, with what makes each.
-pub const FILES: &[(&str, fn() -> String)] = &[
-    ("docs/protocol.md", protocol_markdown),
-    ("docs/protocol.schema.json", json_schema_text),
-    ("ui/src/wire/generated.ts", typescript),
+/// A file of the repository that holds one of the documents.
+#[derive(Debug)]
+pub struct DocumentFile {
+    /// Its path from the root of the repository.
+    pub path: &'static str,
+    /// Makes its content.
+    pub make: fn() -> String,
+}
+
+/// The files of the repository that hold the documents.
+pub const FILES: &[DocumentFile] = &[
+    DocumentFile {
+        path: "docs/protocol.md",
+        make: protocol_markdown,
+    },
+    DocumentFile {
+        path: "docs/protocol.schema.json",
+        make: json_schema_text,
+    },
+    DocumentFile {
+        path: "ui/src/wire/generated.ts",
+        make: typescript,
+    },
 ];
 
 fn json_schema_text() -> String {

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use rtc_wire::rpc::Method;
-use rtc_wire::schema::{FILES, json_schema, protocol_markdown, typescript};
+use rtc_wire::schema::{DocumentFile, FILES, json_schema, protocol_markdown, typescript};
 use serde_json::{Value, json};
 
 use crate::golden::golden;
 
 #[test]
 fn the_documents_are_as_they_are_made() {
-    for (path, make) in FILES {
+    for DocumentFile { path, make } in FILES {
         let full = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
         let there = std::fs::read_to_string(&full).unwrap_or_default();
         assert!(
