@@ -1,0 +1,3 @@
+//! What travels between clients and the program: frames and method tables; no async.
+
+pub mod centrifuge;
