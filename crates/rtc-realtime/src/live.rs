@@ -29,7 +29,8 @@ pub(crate) struct Live {
     /// The one that was silent longest comes first.
     tracks: Vec<Track>,
     asking: bool,
-    asked_at: Option<Instant>,
+    /// Not before this are whole texts asked for.
+    next_ask: Instant,
 }
 
 #[derive(Debug)]
@@ -50,7 +51,7 @@ impl Live {
             mode,
             tracks: Vec::new(),
             asking: false,
-            asked_at: None,
+            next_ask: Instant::now(),
         }
     }
 
@@ -95,20 +96,17 @@ impl Live {
     /// When whole texts are to be asked for; nothing while none is wanted, or an answer is on its way.
     pub(crate) fn due(&self) -> Option<Instant> {
         let wants = !self.asking && self.tracks.iter().any(|track| track.wanted);
-        wants.then(|| {
-            self.asked_at
-                .map_or_else(Instant::now, |asked| asked + LIVE_INTERVAL)
-        })
+        wants.then_some(self.next_ask)
     }
 
     /// Not now: the client has enough to take.
     pub(crate) fn postpone(&mut self, now: Instant) {
-        self.asked_at = Some(now);
+        self.next_ask = now + LIVE_INTERVAL;
     }
 
     /// The messages whose whole text is asked for now.
     pub(crate) fn ask(&mut self, now: Instant) -> Vec<MessageId> {
-        self.asked_at = Some(now);
+        self.next_ask = now + LIVE_INTERVAL;
         self.asking = true;
         let wanted = self.tracks.iter_mut().filter(|track| track.wanted);
         wanted

@@ -66,6 +66,16 @@ async fn pieces_follow_each_other_without_a_gap() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_due_stays_due_as_time_goes_by() {
+    let mut live = Live::new(Mode::Full);
+    live.heard(piece(1, 0), true);
+    let due = live.due();
+    tokio::time::advance(LIVE_INTERVAL).await;
+    assert!(due.is_some_and(|due| due < Instant::now()));
+    assert_eq!(live.due(), due);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_held_and_what_is_known_is_bounded() {
     let now = Instant::now();
     let mut live = Live::new(Mode::Delta);
