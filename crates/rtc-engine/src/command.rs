@@ -259,7 +259,7 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub enum Write {
     /// A session.
-    Session(StoredSession),
+    Session(Box<StoredSession>),
     /// A turn.
     Turn(StoredTurn),
     /// A message.

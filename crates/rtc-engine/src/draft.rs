@@ -269,7 +269,7 @@ impl Draft {
                 self.tell(UpdateEntity::Session, action, session.entity.id.uuid());
             }
             if before.as_ref() != Some(&session) {
-                self.writes.push(Write::Session(session));
+                self.writes.push(Write::Session(Box::new(session)));
             }
         }
         Step {

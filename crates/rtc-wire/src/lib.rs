@@ -1,5 +1,6 @@
 //! What clients and the engine say to each other: frames and method tables; nothing here waits or does I/O.
 
+pub mod centrifuge;
 mod event;
 pub mod rpc;
 #[cfg(feature = "schema")]
