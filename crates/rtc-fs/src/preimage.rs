@@ -179,6 +179,19 @@ impl PreImageFolder {
         Ok(number)
     }
 
+    /// Forgets a pre-image: its change was not made. That it is forgotten need not be durable.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn forget(&self, rtc: RtcId, number: u32) -> Result<(), Error> {
+        let folder = self.call_folder(rtc);
+        // Without the description the bytes are not a pre-image.
+        ["json", "bytes"].iter().try_for_each(|suffix| {
+            let path = folder.join(format!("{number}.{suffix}"));
+            fs::remove_file(&path).map_err(|source| failed(&path, source))
+        })
+    }
+
     fn store(&self, rtc: RtcId, number: u32, image: &PreImage) -> io::Result<()> {
         let folder = self.call_folder(rtc);
         let made = !folder.exists();

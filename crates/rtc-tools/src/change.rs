@@ -1,8 +1,6 @@
 //! What `write` and `edit` have in common: a plan, the look at what the session knows, the change, its recovery.
 
-use rtc_fs::{
-    Applied, Before, Error, Mark, Planned, PreImage, PreImageFolder, Project, Recovery as Found, VPath,
-};
+use rtc_fs::{Applied, Before, Error, Mark, Planned, Project, Recovery as Found, VPath};
 use rtc_tool::{Access, CallContext, Prepared, Recovery, ToolError};
 use rtc_types::{Preview, PreviewKind};
 use serde::de::DeserializeOwned;
@@ -11,6 +9,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::files;
+use crate::keeping::Keeping;
 use crate::known::{Known, Need, Present};
 use crate::read;
 
@@ -212,12 +211,12 @@ pub(crate) async fn execute<C: Change>(
     execute_telling(context, change, prepared, |_| {}).await
 }
 
-/// The same, and tells `before` the path right before the effect: a change that fails may have been made.
+/// The same, and tells `made` the path as soon as the change is made: an error may still follow.
 pub(crate) async fn execute_telling<C: Change>(
     context: CallContext,
     change: C,
     prepared: Option<Prepared>,
-    mut before: impl FnMut(&VPath) + Send + 'static,
+    made: impl FnMut(&VPath) + Send + 'static,
 ) -> Result<C::Output, ToolError> {
     let prepared = match prepared {
         Some(prepared) => prepared,
@@ -231,16 +230,11 @@ pub(crate) async fn execute_telling<C: Change>(
         result,
     } = *work;
     let project = files::project(&context)?;
-    let missing = || ToolError::execution("there is no place for the old content, so nothing was changed");
-    let pre_images = context.extensions.get::<PreImageFolder>().ok_or_else(missing)?;
-    let rtc = context.rtc;
+    let mut keeping = Keeping::new(&context, made)?;
     let applied = files::blocking(&context, move |cancel| {
-        let keep = &mut |image: PreImage| {
-            pre_images.keep(rtc, &image)?;
-            before(&image.path);
-            Ok(())
-        };
-        project.apply(planned, keep, cancel).map_err(files::tool_error)
+        project
+            .apply(planned, &mut keeping, cancel)
+            .map_err(files::tool_error)
     })
     .await?;
     let Applied {
