@@ -10,6 +10,7 @@ use rtc_types::RtcId;
 pub(crate) struct Keeping<M> {
     folder: Arc<PreImageFolder>,
     rtc: RtcId,
+    attempt: u32,
     /// Kept for what is not made yet.
     pending: Vec<u32>,
     made: M,
@@ -23,6 +24,7 @@ impl<M: FnMut(&VPath)> Keeping<M> {
         Ok(Self {
             folder: context.extensions.get::<PreImageFolder>().ok_or_else(missing)?,
             rtc: context.rtc,
+            attempt: context.attempt,
             pending: Vec::new(),
             made,
         })
@@ -31,7 +33,7 @@ impl<M: FnMut(&VPath)> Keeping<M> {
 
 impl<M: FnMut(&VPath)> Witness for Keeping<M> {
     fn keep(&mut self, image: PreImage) -> Result<(), Error> {
-        let number = self.folder.keep(self.rtc, &image)?;
+        let number = self.folder.keep(self.rtc, self.attempt, &image)?;
         // A change that is begun in another way keeps the same once more.
         if self.pending.last() != Some(&number) {
             self.pending.push(number);
