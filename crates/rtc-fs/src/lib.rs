@@ -31,7 +31,7 @@ pub use arrange::{Gathered, MAX_ARRANGED};
 pub use atomic::Recovery;
 pub use change::{Applied, Before, MAX_CHANGED_BYTES, Mark, Planned, WriteMode};
 pub use codec::{Detected, Encoding, LineEnd, binary_kind, detect};
-pub use diff::MAX_DIFF_BYTES;
+pub use diff::{MAX_DIFF_BYTES, MAX_WHOLE_DIFF_BYTES};
 pub use error::{Error, MAX_LISTED_LINES};
 pub use find::{DEFAULT_FIND_LIMIT, FindQuery, FindResult, Found, MAX_FIND_LIMIT, find};
 pub use grep::{

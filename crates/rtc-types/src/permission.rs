@@ -170,10 +170,10 @@ pub struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PreviewKind {
-    /// A unified diff.
+    /// A unified diff with nothing left out.
     Diff,
-    /// Program text.
+    /// Program text, all of it.
     Code,
-    /// Words, for example why there is no diff.
+    /// Words, for example why there is no diff, or as much of one as is good to read.
     Text,
 }
