@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn answers_add_up_until_they_are_taken() {
         let mut waiting = Waiting::default();
-        let mut put = |waiting: &mut Waiting, bytes: usize| {
+        let put = |waiting: &mut Waiting, bytes: usize| {
             let mut held = Held::new(waiting.bytes.clone());
             let fits = held.set(bytes);
             (fits, waiting.put("x".repeat(bytes), held))
