@@ -16,6 +16,8 @@ mod lane;
 mod own_tools;
 mod prompt;
 mod records;
+mod rpc;
+mod source;
 mod state;
 mod stored;
 mod user;
