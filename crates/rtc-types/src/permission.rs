@@ -182,10 +182,10 @@ pub struct Program {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PreviewKind {
-    /// A unified diff.
+    /// A unified diff with nothing left out.
     Diff,
-    /// Program text.
+    /// Program text, all of it.
     Code,
-    /// Words, for example why there is no diff.
+    /// Words, for example why there is no diff, or as much of one as is good to read.
     Text,
 }
