@@ -377,6 +377,11 @@ impl Engine {
         self.inner.user.project(project).await
     }
 
+    /// The folders that were opened, in the order in which they were.
+    pub async fn projects(&self) -> Vec<Project> {
+        self.inner.user.projects().await
+    }
+
     /// The user's rules for a project.
     pub async fn rules(&self, project: Option<ProjectId>) -> Result<Vec<Rule>, Error> {
         self.inner.rules_for(project).await

@@ -32,6 +32,7 @@ pub use host::Host;
 pub use keys::Keys;
 pub use own_tools::TodoWrite;
 pub use prompt::request;
+pub use rpc::Defaults;
 pub use rtc_store::Offset;
 pub use state::{Asked, Call, SessionState};
 pub use stored::{

@@ -1,6 +1,6 @@
 //! Remote tool calls.
 
-use rtc_realtime::Caller;
+use rtc_realtime::{Caller, Scope};
 use rtc_tool::{ErrorKind, Kind, ToolError};
 use rtc_types::{
     ApprovalState, Code, Rtc, RtcId, RtcStatus, Update, UpdateAction, UpdateEntity, UpdateId, UpdateItem,
@@ -74,6 +74,10 @@ impl Engine {
         let is_question = stored.private.kind == Kind::User;
         if !is_question {
             owns(caller, &stored)?;
+            if !caller.scopes.has(Scope::Execute) {
+                let told = "the token allows no calls to be run";
+                return Err(RpcError::new(Code::PermissionDenied, told));
+            }
         }
         if stored.entity.status.is_terminal() {
             // Whoever did not hear of it learns how it ended.
