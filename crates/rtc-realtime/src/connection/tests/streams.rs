@@ -347,6 +347,25 @@ async fn a_subscription_that_is_left_while_it_begins_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_an_ended_subscription_still_reads_is_not_pushed() {
+    let world = World::new();
+    let mut client = world.subscribed().await;
+    let gate = world.source.gate.acquire_many(1000).await.unwrap();
+    world.source.commit_many(2);
+    settle().await;
+    let unsubscribe = json!({"id": 3, "unsubscribe": {"channel": topic()}}).to_string();
+    client
+        .send(&format!("{unsubscribe}\n{}", subscribe(4, &topic())))
+        .await;
+    assert_eq!(client.outcome().await.0, 3);
+    assert_eq!(recovered(&mut client).await.offset, 2);
+    drop(gate);
+    settle().await;
+    world.source.commit_many(1);
+    assert_eq!(client.published().await.0, 3);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_that_takes_nothing_is_closed_as_slow_and_recovers() {
     let world = World::new();
     let mut client = world.subscribed().await;
