@@ -173,7 +173,7 @@ impl<S: Socket> Connection<S> {
             }
             Ok(Channel::Live) => {
                 self.live_events = Some(connected.source.live());
-                self.live = Some(Live::new(connected.live_mode));
+                self.live = Some(Live::new(connected.live_mode, connected.is_ours));
                 let result = SubscribeResult {
                     was_recovering: request.recover,
                     ..SubscribeResult::default()
