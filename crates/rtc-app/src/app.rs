@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rtc_engine::{Engine, TodoWrite, UserCommand};
+use rtc_engine::{Engine, TodoWrite};
 use rtc_executor::{Executor, Folders};
 use rtc_model::ModelId;
 use rtc_realtime::{Rpc, Sources};
@@ -38,7 +38,6 @@ pub struct App {
     engine: Engine,
     executor: Executor,
     config: Config,
-    own_data: PathBuf,
     user: UserId,
     device: DeviceId,
     realtime: Arc<Realtime>,
@@ -151,7 +150,6 @@ impl App {
             engine,
             executor,
             config,
-            own_data,
             user: identity.user_id,
             device: identity.device_id,
         })

@@ -17,5 +17,5 @@ pub use config::{Config, ModelConfig};
 pub use error::Error;
 pub use models::{Models, OFFLINE};
 pub use port::EnginePort;
-pub use rtc_wire::rpc::{KeyState, ModelEntry};
 pub use rtc_script::{WORKER_COMMAND as SCRIPT_WORKER, worker as script_worker};
+pub use rtc_wire::rpc::{KeyState, ModelEntry};

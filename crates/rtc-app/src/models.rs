@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtc_wire::rpc::{KeyState, ModelEntry};
 use rtc_model::{ApiKey, Endpoint, Key, Model, ModelId, OfflineModel};
-use serde::Serialize;
+use rtc_wire::rpc::{KeyState, ModelEntry};
 
 use crate::config::ModelConfig;
 use crate::{Config, Error};

@@ -95,10 +95,7 @@ impl Port for EnginePort {
             engine.settle(&stored).await.map_err(port_error)?;
         }
         let state = engine.wake(stored.entity.session_id).await.map_err(port_error)?;
-        let Some(call) = self
-            .next_here(&state)
-            .filter(|call| call.stored.entity.id == rtc)
-        else {
+        let Some(call) = self.next_here(&state).filter(|call| call.stored.entity.id == rtc) else {
             return Ok(None);
         };
         let Some(stored_session) = &state.session else {

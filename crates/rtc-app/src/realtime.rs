@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use rtc_engine::{Defaults, Engine, UserCommand};
 use rtc_executor::{Executor, PortError, Ran as RunEnded};
-use rtc_realtime::{Caller, Rpc, RpcError, Scope as TokenScope, Source, Sources};
+use rtc_realtime::{Caller, Rpc, Scope as TokenScope, Source, Sources};
 use rtc_tool::{Kind, Registry};
-use rtc_types::{ApprovalState, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, ToolKind, UserId};
-use rtc_wire::rpc::{Item, Items, Method, Ran, Reply, Request, RpcError as Refusal, Scope, Success, ToolEntry};
+use rtc_types::{
+    ApprovalState, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, ToolKind, UserId,
+};
+use rtc_wire::rpc::{Item, Items, Method, Ran, Reply, Request, RpcError, Scope, Success, ToolEntry};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -71,13 +73,13 @@ impl Realtime {
         }
     }
 
-    async fn answer(&self, caller: &Caller, request: Request) -> Result<Value, Refusal> {
+    async fn answer(&self, caller: &Caller, request: Request) -> Result<Value, RpcError> {
         let method = request.method();
         let request = match request {
             Request::ToolsList(_) => return told(self.list_tools()),
             Request::ModelsList(_) => {
                 let models = self.models.list(None);
-                let items = models.map_err(|error| Refusal::new(Code::Internal, error.to_string()))?;
+                let items = models.map_err(|error| RpcError::new(Code::Internal, error.to_string()))?;
                 return told(Items { items });
             }
             Request::ProjectList(_) => {
@@ -95,17 +97,23 @@ impl Realtime {
             Request::ProjectOpen(ask) => {
                 self.is_here(caller)?;
                 let opened = self.open_project(Path::new(ask.path.as_str())).await;
-                let item = opened.map_err(|error| Refusal::new(Code::ProjectUnusable, error.to_string()))?;
+                let item = opened.map_err(|error| RpcError::new(Code::ProjectUnusable, error.to_string()))?;
                 return told(Item { item });
             }
             Request::ProjectTrust(ask) => {
                 let (project, trusted) = (ask.project_id, ask.trusted);
-                let item = self.engine.tell_user(UserCommand::Trust { project, trusted }).await?;
+                let item = self
+                    .engine
+                    .tell_user(UserCommand::Trust { project, trusted })
+                    .await?;
                 return told(Item { item });
             }
             Request::ProjectClose(ask) => {
                 if self.engine.project(ask.project_id).await.is_none() {
-                    return Err(Refusal::new(Code::ProjectNotFound, "there is no project with this id"));
+                    return Err(RpcError::new(
+                        Code::ProjectNotFound,
+                        "there is no project with this id",
+                    ));
                 }
                 self.projects().retain(|open| *open != ask.project_id);
                 return told(Success::DONE);
@@ -120,7 +128,7 @@ impl Realtime {
             Some(answer) => answer,
             None => {
                 let told = format!("this version does not do `{method}` yet");
-                Err(Refusal::new(Code::MethodNotFound, told))
+                Err(RpcError::new(Code::MethodNotFound, told))
             }
         }
     }
@@ -145,37 +153,44 @@ impl Realtime {
     }
 
     /// What is done here is done for this device only.
-    fn is_here(&self, caller: &Caller) -> Result<(), Refusal> {
+    fn is_here(&self, caller: &Caller) -> Result<(), RpcError> {
         if caller.device == self.device {
             return Ok(());
         }
         let told = "this is done on another device than the one that asks";
-        Err(Refusal::new(Code::PermissionDenied, told))
+        Err(RpcError::new(Code::PermissionDenied, told))
     }
 
     /// Runs a call by its id, or joins the run that is under way.
-    async fn run(&self, rtc: RtcId) -> Result<Ran, Refusal> {
+    async fn run(&self, rtc: RtcId) -> Result<Ran, RpcError> {
         let ended = self.executor.run(rtc).await.map_err(|error| match error {
-            PortError::Later(reason) => Refusal::new(Code::DiskFull, reason),
-            other => Refusal::new(Code::RtcInvalidState, other.to_string()),
+            PortError::Later(reason) => RpcError::new(Code::DiskFull, reason),
+            other => RpcError::new(Code::RtcInvalidState, other.to_string()),
         })?;
         let stored = self.engine.rtc(rtc).await?;
         let entity = match stored {
             Some(stored) => stored.entity,
-            None => return Err(Refusal::new(Code::RtcNotFound, format!("there is no call {rtc}"))),
+            None => {
+                return Err(RpcError::new(
+                    Code::RtcNotFound,
+                    format!("there is no call {rtc}"),
+                ));
+            }
         };
         let approval = entity.approval.as_ref().map(|approval| approval.state);
         match ended {
-            RunEnded::Waits if approval == Some(ApprovalState::Open) => {
-                Err(Refusal::new(Code::ApprovalRequired, "the call waits for the user's answer"))
-            }
+            RunEnded::Waits if approval == Some(ApprovalState::Open) => Err(RpcError::new(
+                Code::ApprovalRequired,
+                "the call waits for the user's answer",
+            )),
             RunEnded::Waits if entity.outcome == Some(OutcomeKnown::Unknown) => {
                 let told = "the call was started and nobody knows how it ended; the user decides";
-                Err(Refusal::new(Code::OutcomeUnknown, told))
+                Err(RpcError::new(Code::OutcomeUnknown, told))
             }
-            RunEnded::Waits if !entity.status.is_terminal() => {
-                Err(Refusal::new(Code::RtcInvalidState, "another call of the session is first"))
-            }
+            RunEnded::Waits if !entity.status.is_terminal() => Err(RpcError::new(
+                Code::RtcInvalidState,
+                "another call of the session is first",
+            )),
             RunEnded::Ended | RunEnded::Waits => Ok(Ran {
                 rtc_id: rtc,
                 status: entity.status,
@@ -187,7 +202,7 @@ impl Realtime {
     }
 }
 
-fn told<T: Serialize>(result: T) -> Result<Value, Refusal> {
+fn told<T: Serialize>(result: T) -> Result<Value, RpcError> {
     Reply::new(result).into_value()
 }
 
@@ -213,18 +228,11 @@ impl Sources for Realtime {
 #[async_trait]
 impl Rpc for Realtime {
     async fn call(&self, caller: &Caller, method: &str, data: Value) -> Result<Value, RpcError> {
-        let answered = match Request::parse(method, data) {
-            Ok(request) if caller.user != self.user || !allows(caller, request.method()) => {
-                let told = format!("the token does not allow `{method}`");
-                Err(Refusal::new(Code::PermissionDenied, told))
-            }
-            Ok(request) => self.answer(caller, request).await,
-            Err(refusal) => Err(refusal),
-        };
-        answered.map_err(|refusal| RpcError {
-            code: refusal.code,
-            message: refusal.message,
-            details: refusal.details,
-        })
+        let request = Request::parse(method, data)?;
+        if caller.user != self.user || !allows(caller, request.method()) {
+            let told = format!("the token does not allow `{method}`");
+            return Err(RpcError::new(Code::PermissionDenied, told));
+        }
+        self.answer(caller, request).await
     }
 }

@@ -193,24 +193,23 @@ impl Ask {
         let Some(open) = &mut writing.open else {
             return Ok(());
         };
-        let (spill, piece) = {
+        let (spill, sequence) = {
             let mut all = self.lock();
             let Some(written) = all.last_mut() else {
                 return Ok(());
             };
             written.text.push_str(delta);
-            let piece = written.pieces;
             written.pieces += 1;
             open.unspilled += delta.len();
             let due = open.unspilled >= SPILL_BYTES || open.spilled_at.elapsed() >= SPILL_EVERY;
-            (due.then(|| written.text.clone()), piece)
+            (due.then(|| written.text.clone()), written.pieces)
         };
         self.inner.tell_live(Live::Text {
             session: self.session,
             message: open.message,
             thinking,
             delta: delta.to_owned(),
-            piece,
+            sequence,
         });
         if let Some(text) = spill {
             open.unspilled = 0;

@@ -40,8 +40,8 @@ pub enum Live {
         thinking: bool,
         /// What was added.
         delta: String,
-        /// Which piece of the message this is, from 0.
-        piece: u64,
+        /// Which piece of the message this is, from 1.
+        sequence: u64,
     },
     /// A call tells of its progress.
     Progress {

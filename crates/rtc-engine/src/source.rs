@@ -26,15 +26,16 @@ pub(crate) fn event(live: &Live) -> Option<LiveEvent> {
         Live::Text {
             session,
             message,
+            thinking,
             delta,
-            piece,
-            ..
+            sequence,
         } => {
             return Some(LiveEvent::Text {
                 session: *session,
                 message: *message,
+                thinking: *thinking,
                 delta: delta.as_str().into(),
-                seq: *piece,
+                sequence: *sequence,
             });
         }
         Live::Progress { rtc, progress } => Told::Progress(CallProgress {
@@ -154,7 +155,7 @@ impl Source for Engine {
         };
         Some(LiveText {
             update,
-            seq: written.pieces,
+            sequence: written.pieces,
         })
     }
 

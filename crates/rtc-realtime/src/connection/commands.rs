@@ -14,7 +14,9 @@ use super::done::{Done, Role};
 use super::{Connection, Phase, Topic};
 use crate::limits::{CALL_TIME, CALLS};
 use crate::live::Live;
-use crate::{Denied, RpcError, Scope, Socket, page};
+use rtc_wire::rpc::RpcError;
+
+use crate::{Denied, Scope, Socket, page};
 
 /// A channel that a user has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
