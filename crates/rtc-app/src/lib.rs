@@ -8,12 +8,14 @@ mod error;
 mod host;
 mod models;
 mod port;
+mod realtime;
 mod system_prompt;
 
 pub use app::{App, Options};
 pub use clock::SystemClock;
 pub use config::{Config, ModelConfig};
 pub use error::Error;
-pub use models::{KeyState, ModelEntry, Models, OFFLINE};
+pub use models::{Models, OFFLINE};
 pub use port::EnginePort;
 pub use rtc_script::{WORKER_COMMAND as SCRIPT_WORKER, worker as script_worker};
+pub use rtc_wire::rpc::{KeyState, ModelEntry};

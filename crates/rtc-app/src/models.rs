@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rtc_model::{ApiKey, Endpoint, Key, Model, ModelId, OfflineModel};
-use serde::Serialize;
+use rtc_wire::rpc::{KeyState, ModelEntry};
 
 use crate::config::ModelConfig;
 use crate::{Config, Error};
@@ -27,39 +27,6 @@ pub struct Models {
     environment: Box<Environment>,
     /// Those that were asked, with their connections.
     open: Mutex<HashMap<ModelId, Arc<dyn Model>>>,
-}
-
-/// A model as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ModelEntry {
-    /// What `--model` takes; for a provider `NAME/MODEL`, with the model still to be named.
-    pub name: String,
-    /// The dialect.
-    pub api: String,
-    /// The provider's name of the model, if it is settled.
-    pub model: Option<String>,
-    /// Where it is, without user and password; absent for the provider's own address.
-    pub base_url: Option<String>,
-    /// Whether this version speaks the dialect.
-    pub spoken: bool,
-    /// Whether it has the key that it needs.
-    pub key: KeyState,
-    /// How many tokens it takes, if that is configured.
-    pub context: Option<u64>,
-    /// Whether it answers when no model is named.
-    pub default: bool,
-}
-
-/// Whether a model has its key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeyState {
-    /// It needs none.
-    NotNeeded,
-    /// It has one.
-    Set,
-    /// The environment variable that should hold it is not set.
-    Missing(String),
 }
 
 /// A model that could be asked.

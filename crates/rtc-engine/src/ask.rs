@@ -26,8 +26,18 @@ const SPILL_EVERY: Duration = Duration::from_secs(1);
 /// How many calls of one reply are run; the model is told of the rest.
 const MOST_CALLS: usize = 200;
 
-/// The text of the messages that are being written, whole.
-pub(crate) type LiveText = Arc<Mutex<Vec<(MessageId, String)>>>;
+/// The messages that are being written.
+pub(crate) type LiveText = Arc<Mutex<Vec<Written>>>;
+
+/// A message as far as it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    pub(crate) message: MessageId,
+    pub(crate) thinking: bool,
+    pub(crate) text: String,
+    /// Of how many pieces.
+    pub(crate) pieces: u64,
+}
 
 pub(crate) struct Ask {
     pub(crate) inner: Arc<Inner>,
@@ -167,7 +177,12 @@ impl Ask {
                 }
                 other => return other.map(|_| ()).map_err(Failed::Engine),
             };
-            self.lock().push((message, String::new()));
+            self.lock().push(Written {
+                message,
+                thinking,
+                text: String::new(),
+                pieces: 0,
+            });
             writing.open = Some(OpenMessage {
                 message,
                 thinking,
@@ -178,21 +193,23 @@ impl Ask {
         let Some(open) = &mut writing.open else {
             return Ok(());
         };
-        let spill = {
-            let mut texts = self.lock();
-            let Some((_, text)) = texts.last_mut() else {
+        let (spill, sequence) = {
+            let mut all = self.lock();
+            let Some(written) = all.last_mut() else {
                 return Ok(());
             };
-            text.push_str(delta);
+            written.text.push_str(delta);
+            written.pieces += 1;
             open.unspilled += delta.len();
             let due = open.unspilled >= SPILL_BYTES || open.spilled_at.elapsed() >= SPILL_EVERY;
-            due.then(|| text.clone())
+            (due.then(|| written.text.clone()), written.pieces)
         };
         self.inner.tell_live(Live::Text {
             session: self.session,
             message: open.message,
             thinking,
             delta: delta.to_owned(),
+            sequence,
         });
         if let Some(text) = spill {
             open.unspilled = 0;
@@ -213,7 +230,7 @@ impl Ask {
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(MessageId, String)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Written>> {
         self.text.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

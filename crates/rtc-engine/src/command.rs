@@ -126,6 +126,22 @@ pub enum Command {
     },
     /// Ask differently from now on.
     SetMode(Mode),
+    /// Take no messages any more, and stop what goes on.
+    Close,
+    /// Take messages again.
+    Open,
+    /// Name or delete the session.
+    Change {
+        /// Its new title.
+        title: Option<String>,
+        /// When it was deleted.
+        deleted_at: Option<Timestamp>,
+    },
+    /// The device of the session has been told of a call. Not worth a commit: it joins the next one.
+    Sent {
+        /// The call.
+        rtc: RtcId,
+    },
     /// Go on with whatever was going on when the process ended.
     Recover,
 }

@@ -85,7 +85,10 @@ impl Draft {
     }
 
     pub(crate) fn set_session_status(&mut self, status: SessionStatus) {
-        if let Some(session) = &mut self.state.session {
+        // What ends in a closed session does not open it.
+        if let Some(session) = &mut self.state.session
+            && session.entity.status != SessionStatus::Closed
+        {
             session.entity.status = status;
         }
     }

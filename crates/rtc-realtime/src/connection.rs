@@ -70,6 +70,8 @@ struct Connected {
     source: Arc<dyn Source>,
     position: watch::Receiver<Position>,
     live_mode: crate::live::Mode,
+    /// Whether the client knows our own protocol inside of the frames.
+    is_ours: bool,
     revoked: CancellationToken,
     refreshing: bool,
 }

@@ -27,8 +27,7 @@ pub use limits::{
 };
 pub use memory::{MemoryPeer, MemoryReceiver, MemorySender, MemorySocket, PeerEvent, memory_socket};
 pub use services::{
-    Authenticate, Caller, Claims, ConnectionId, Denied, PROTOCOL, Rpc, RpcError, Scope, Scopes, Services,
-    Sources,
+    Authenticate, Caller, Claims, ConnectionId, Denied, PROTOCOL, Rpc, Scope, Scopes, Services, Sources,
 };
 pub use socket::{FrameReceiver, FrameSender, Gone, Socket};
 pub use source::{LiveEvent, LiveText, Position, Row, Source, Withheld};

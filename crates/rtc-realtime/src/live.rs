@@ -26,6 +26,8 @@ pub(crate) enum Mode {
 #[derive(Debug)]
 pub(crate) struct Live {
     mode: Mode,
+    /// Whether the client takes what is no update.
+    takes_events: bool,
     /// The one that was silent longest comes first.
     tracks: Vec<Track>,
     asking: bool,
@@ -42,13 +44,22 @@ struct Track {
     /// The piece that the client needs next.
     next: u64,
     /// Pieces that came while the whole text is wanted.
-    held: Vec<(u64, Arc<str>)>,
+    held: Vec<Piece>,
+}
+
+/// What was added to a message.
+#[derive(Debug)]
+struct Piece {
+    thinking: bool,
+    delta: Arc<str>,
+    sequence: u64,
 }
 
 impl Live {
-    pub(crate) fn new(mode: Mode) -> Self {
+    pub(crate) fn new(mode: Mode, takes_events: bool) -> Self {
         Self {
             mode,
+            takes_events,
             tracks: Vec::new(),
             asking: false,
             next_ask: Instant::now(),
@@ -57,14 +68,25 @@ impl Live {
 
     /// Something happened; what of it is sent now. Without room nothing is: pieces are made good later.
     pub(crate) fn heard(&mut self, event: LiveEvent, has_room: bool) -> Option<Value> {
-        let (session, message, delta, seq) = match event {
-            LiveEvent::Event(event) => return has_room.then(|| Value::clone(&event)),
+        let (session, message, piece) = match event {
+            LiveEvent::Event(event) => {
+                return (has_room && self.takes_events).then(|| Value::clone(&event));
+            }
             LiveEvent::Text {
                 session,
                 message,
+                thinking,
                 delta,
-                seq,
-            } => (session, message, delta, seq),
+                sequence,
+            } => (
+                session,
+                message,
+                Piece {
+                    thinking,
+                    delta,
+                    sequence,
+                },
+            ),
         };
         let known = self.tracks.iter().position(|track| track.message == message);
         let mut track = match known {
@@ -74,16 +96,16 @@ impl Live {
         let mut sent = None;
         match self.mode {
             Mode::Full => track.wanted = true,
-            Mode::Delta if track.wanted => track.hold(seq, delta),
-            Mode::Delta if seq == track.next && has_room => {
+            Mode::Delta if track.wanted => track.hold(piece),
+            Mode::Delta if piece.sequence == track.next && has_room => {
                 track.next += 1;
-                sent = Some(track.piece(seq, &delta));
+                sent = Some(track.told(&piece));
             }
             // Part of a whole text that was sent.
-            Mode::Delta if seq < track.next => {}
+            Mode::Delta if piece.sequence < track.next => {}
             Mode::Delta => {
                 track.wanted = true;
-                track.hold(seq, delta);
+                track.hold(piece);
             }
         }
         if self.tracks.len() == LIVE_MESSAGES {
@@ -127,21 +149,21 @@ impl Live {
             let Some(index) = self.tracks.iter().position(|track| track.message == message) else {
                 continue;
             };
-            let Some(LiveText { update, seq }) = text else {
+            let Some(LiveText { update, sequence }) = text else {
                 self.tracks.remove(index);
                 continue;
             };
             let mut data = update_data(update, 0);
             if self.mode == Mode::Delta {
-                data["seq"] = seq.into();
+                data["sequence"] = sequence.into();
                 sent.push(data);
                 let track = &mut self.tracks[index];
                 track.wanted = false;
-                track.next = seq;
-                for (seq, delta) in std::mem::take(&mut track.held) {
-                    if seq == track.next {
+                track.next = sequence + 1;
+                for piece in std::mem::take(&mut track.held) {
+                    if piece.sequence == track.next {
                         track.next += 1;
-                        sent.push(track.piece(seq, &delta));
+                        sent.push(track.told(&piece));
                     }
                 }
             } else {
@@ -181,26 +203,29 @@ impl Track {
             session,
             message,
             wanted: false,
-            next: 0,
+            next: 1,
             held: Vec::new(),
         }
     }
 
     /// Keeps a piece; if there are too many, none: the gap is then made good by a whole text again.
-    fn hold(&mut self, seq: u64, delta: Arc<str>) {
+    fn hold(&mut self, piece: Piece) {
         if self.held.len() == HELD_PIECES {
             self.held.clear();
         }
-        self.held.push((seq, delta));
+        self.held.push(piece);
     }
 
-    fn piece(&self, seq: u64, delta: &str) -> Value {
+    fn told(&self, piece: &Piece) -> Value {
         json!({
             "type": "delta",
-            "session_id": self.session,
-            "message_id": self.message,
-            "seq": seq,
-            "delta": delta,
+            "data": {
+                "session_id": self.session,
+                "message_id": self.message,
+                "thinking": piece.thinking,
+                "sequence": piece.sequence,
+                "delta": &*piece.delta,
+            },
         })
     }
 }

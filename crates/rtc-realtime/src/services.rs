@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rtc_types::{Clock, Code, DeviceId, UserId};
+use rtc_types::{Clock, DeviceId, UserId};
+use rtc_wire::rpc::RpcError;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -156,18 +157,6 @@ pub trait Authenticate: Send + Sync + 'static {
 pub trait Sources: Send + Sync + 'static {
     /// What a user's connections read; nothing if there is no such user any more.
     async fn source(&self, user: UserId) -> Option<Arc<dyn Source>>;
-}
-
-/// Why a call failed.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{code}: {message}")]
-pub struct RpcError {
-    /// What clients branch on.
-    pub code: Code,
-    /// What happened and what to do.
-    pub message: String,
-    /// More of it.
-    pub details: Option<Value>,
 }
 
 /// The methods that clients call.

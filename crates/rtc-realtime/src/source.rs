@@ -48,12 +48,15 @@ pub enum LiveEvent {
         session: SessionId,
         /// The message.
         message: MessageId,
+        /// Whether it is a thought.
+        thinking: bool,
         /// What was added.
         delta: Arc<str>,
-        /// Which piece of the message this is, from 0, without gaps.
-        seq: u64,
+        /// Which piece of the message this is, from 1, without gaps.
+        sequence: u64,
     },
-    /// Anything else, as clients get it.
+    /// Anything else (progress of a call, trouble, a watched file), as clients get it. Told to clients of our own
+    /// protocol only: others take every live publication for an update.
     Event(Arc<Value>),
 }
 
@@ -62,8 +65,8 @@ pub enum LiveEvent {
 pub struct LiveText {
     /// The update as clients get it, with the full text; offset 0.
     pub update: Update,
-    /// How many pieces the text has: the [`LiveEvent::Text::seq`] of the next one.
-    pub seq: u64,
+    /// How many pieces the text has: the [`LiveEvent::Text::sequence`] of the last one.
+    pub sequence: u64,
 }
 
 /// What happened to a user, and what is happening.

@@ -92,7 +92,7 @@ impl Turn<'_> {
         }
         let engine = self.app.engine();
         let mut position = engine.position();
-        let mut cursor = *position.borrow_and_update();
+        let mut cursor = rtc_engine::Offset(position.borrow_and_update().offset);
         let mut live = engine.live();
         let session = known.unwrap_or_else(|| SessionId::new(Uuid::now_v7()));
         if known.is_some() {

@@ -19,7 +19,7 @@ use crate::model::{self, PlannedModel};
 use crate::scenario::Scenario;
 use crate::store::WatchedStore;
 use crate::tools::{self, Bench};
-use crate::user::{self, USER, session_id};
+use crate::user::{self, DEVICE, USER, session_id};
 use crate::world::{Facts, Known, Point, World};
 
 /// Virtual time in which everything must be over; the longest wait, for room on the disk, is a few times 30 s.
@@ -113,7 +113,7 @@ async fn live(
     let engine = Engine::open(store, USER, Arc::new(WorldClock(world.clone())), host)
         .await
         .map_err(|error| error.to_string())?;
-    port.connect(&engine);
+    port.connect(&engine, DEVICE);
     for session in 0..scenario.sessions.len() {
         found(&engine, session)
             .await

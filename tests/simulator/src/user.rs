@@ -20,7 +20,7 @@ const MOST_ACTS: usize = 1_000;
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) const USER: UserId = UserId::new(Uuid::from_u128(1));
-const DEVICE: DeviceId = DeviceId::new(Uuid::from_u128(2));
+pub(crate) const DEVICE: DeviceId = DeviceId::new(Uuid::from_u128(2));
 
 pub(crate) fn session_id(session: usize) -> SessionId {
     SessionId::new(Uuid::from_u128(0x1_0000 + session as u128))

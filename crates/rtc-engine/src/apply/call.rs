@@ -307,6 +307,17 @@ pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -
     Done::Ok
 }
 
+/// The device knows of the call.
+pub(super) fn sent(draft: &mut Draft, rtc: RtcId) -> Done {
+    if let Some(index) = find(draft, rtc) {
+        let call = &mut draft.state.calls[index].stored.entity;
+        if call.status == RtcStatus::Pending {
+            call.status = RtcStatus::Sent;
+        }
+    }
+    Done::Ok
+}
+
 pub(super) fn executing(draft: &mut Draft, rtc: RtcId) -> Done {
     if let Some(index) = find(draft, rtc) {
         let call = &mut draft.state.calls[index].stored.entity;

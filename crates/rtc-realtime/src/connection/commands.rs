@@ -14,7 +14,9 @@ use super::done::{Done, Role};
 use super::{Connection, Phase, Topic};
 use crate::limits::{CALL_TIME, CALLS};
 use crate::live::Live;
-use crate::{Denied, RpcError, Scope, Socket, page};
+use rtc_wire::rpc::RpcError;
+
+use crate::{Denied, Scope, Socket, page};
 
 /// A channel that a user has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +175,7 @@ impl<S: Socket> Connection<S> {
             }
             Ok(Channel::Live) => {
                 self.live_events = Some(connected.source.live());
-                self.live = Some(Live::new(connected.live_mode));
+                self.live = Some(Live::new(connected.live_mode, connected.is_ours));
                 let result = SubscribeResult {
                     was_recovering: request.recover,
                     ..SubscribeResult::default()

@@ -159,6 +159,10 @@ impl<S: Socket> Connection<S> {
             position: source.position(),
             source,
             live_mode: if delta { Mode::Delta } else { Mode::Full },
+            is_ours: request
+                .data
+                .get("protocol")
+                .is_some_and(serde_json::Value::is_number),
             revoked: claims.revoked,
             refreshing: false,
         });

@@ -238,7 +238,7 @@ async fn play(steps: Vec<Step>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
     #[test]
     fn a_client_ends_with_the_stream(steps in vec(step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread()

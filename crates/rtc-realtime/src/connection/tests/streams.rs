@@ -298,6 +298,28 @@ async fn a_stream_that_begins_anew_ends_the_subscription() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_that_begins_anew_while_it_is_read_is_not_mixed_with_the_old_one() {
+    let world = World::new();
+    world.source.commit_many(3);
+    let mut client = world.connect(json!({"token": "good"})).await;
+    let mut other = world.connect(json!({"token": "good"})).await;
+    let gate = world.source.gate.acquire_many(1000).await.unwrap();
+    client.send(&recover(2, 0, "e1")).await;
+    other.send(&history(3, json!({"limit": 2}))).await;
+    settle().await;
+    world.source.reset("e2");
+    world.source.commit_many(2);
+    drop(gate);
+    let result = recovered(&mut client).await;
+    assert_eq!(
+        (result.recovered, result.offset, result.epoch.as_str()),
+        (false, 2, "e2")
+    );
+    let (id, error) = other.error().await;
+    assert_eq!((id, error.code), (3, 112));
+}
+
+#[tokio::test(start_paused = true)]
 async fn pings_are_answered_while_the_stream_cannot_be_read() {
     let world = World::new();
     let mut client = world.subscribed().await;
@@ -344,6 +366,25 @@ async fn a_subscription_that_is_left_while_it_begins_is_left() {
         next += 1;
         assert_eq!(client.published().await.0, next);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_ended_subscription_still_reads_is_not_pushed() {
+    let world = World::new();
+    let mut client = world.subscribed().await;
+    let gate = world.source.gate.acquire_many(1000).await.unwrap();
+    world.source.commit_many(2);
+    settle().await;
+    let unsubscribe = json!({"id": 3, "unsubscribe": {"channel": topic()}}).to_string();
+    client
+        .send(&format!("{unsubscribe}\n{}", subscribe(4, &topic())))
+        .await;
+    assert_eq!(client.outcome().await.0, 3);
+    assert_eq!(recovered(&mut client).await.offset, 2);
+    drop(gate);
+    settle().await;
+    world.source.commit_many(1);
+    assert_eq!(client.published().await.0, 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,6 +14,7 @@ use rtc_types::{
 use rtc_wire::centrifuge::{
     Command, Method, Outcome, Push, PushEvent, Reply, ReplyError, RpcRequest, decode_replies, encode_commands,
 };
+use rtc_wire::rpc::RpcError;
 use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore, broadcast, watch};
 use tokio::task::JoinHandle;

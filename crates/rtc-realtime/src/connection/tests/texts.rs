@@ -4,25 +4,26 @@ use uuid::Uuid;
 use super::*;
 use crate::LiveText;
 
-fn piece(seq: u64) -> LiveEvent {
+fn piece(sequence: u64) -> LiveEvent {
     LiveEvent::Text {
         session: SessionId::new(Uuid::nil()),
         message: message(1),
-        delta: format!("<{seq}>").into(),
-        seq,
+        thinking: true,
+        delta: format!("<{sequence}>").into(),
+        sequence,
     }
 }
 
 /// The model writes one more piece.
-fn write(world: &World, seq: u64) {
-    let text: String = (0..=seq).map(|seq| format!("<{seq}>")).collect();
+fn write(world: &World, sequence: u64) {
+    let text: String = (1..=sequence).map(|sequence| format!("<{sequence}>")).collect();
     let update = Update {
         offset: 0,
         ..update(1, json!({"content": text, "streaming_status": "streaming"}))
     };
-    let text = LiveText { update, seq: seq + 1 };
+    let text = LiveText { update, sequence };
     world.source.texts.lock().unwrap().insert(message(1), text);
-    let _ = world.source.live.send(piece(seq));
+    let _ = world.source.live.send(piece(sequence));
 }
 
 async fn listening(world: &World, data: Value) -> Client {
@@ -43,8 +44,8 @@ async fn text_comes_whole_and_at_most_thirty_times_a_second() {
         }
         came
     });
-    for seq in 0..1000 {
-        write(&world, seq);
+    for sequence in 1..1000 {
+        write(&world, sequence);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let came = reader.await.unwrap();
@@ -64,46 +65,50 @@ async fn text_comes_whole_and_at_most_thirty_times_a_second() {
 #[tokio::test(start_paused = true)]
 async fn pieces_come_with_numbers_if_wanted() {
     let world = World::new();
-    write(&world, 0);
-    let mut client = listening(&world, json!({"live": "delta"})).await;
     write(&world, 1);
+    let mut client = listening(&world, json!({"live": "delta"})).await;
+    write(&world, 2);
     let (_, whole) = client.published().await;
     assert_eq!(
-        (&whole["seq"], &whole["data_list"][0]["content"]),
-        (&json!(2), &json!("<0><1>"))
+        (&whole["sequence"], &whole["data_list"][0]["content"]),
+        (&json!(2), &json!("<1><2>"))
     );
-    for seq in 2..5 {
-        write(&world, seq);
+    for sequence in 3..6 {
+        write(&world, sequence);
         let (_, piece) = client.published().await;
-        assert_eq!(
-            piece,
-            json!({
-                "type": "delta", "session_id": SessionId::new(Uuid::nil()), "message_id": message(1),
-                "seq": seq, "delta": format!("<{seq}>"),
-            })
-        );
+        let data = json!({
+            "session_id": SessionId::new(Uuid::nil()),
+            "message_id": message(1),
+            "thinking": true,
+            "sequence": sequence,
+            "delta": format!("<{sequence}>"),
+        });
+        assert_eq!(piece, json!({"type": "delta", "data": data}));
     }
     // More than the queue of live events holds: what is missed is made good by a whole text.
-    (5..100).for_each(|seq| write(&world, seq));
+    (6..100).for_each(|sequence| write(&world, sequence));
     let (_, whole) = client.published().await;
-    assert_eq!(whole["seq"], 100);
+    assert_eq!(whole["sequence"], 99);
 }
 
 #[tokio::test(start_paused = true)]
 async fn other_events_are_passed_on_and_nothing_late_follows_the_end() {
     let world = World::new();
-    let mut client = listening(&world, Value::Null).await;
-    let event = json!({"type": "trouble", "code": "store.full"});
+    let mut client = listening(&world, json!({"protocol": 1})).await;
+    let mut other = listening(&world, Value::Null).await;
+    let event = json!({"type": "trouble", "data": {"code": "store.full"}});
     world
         .source
         .live
         .send(LiveEvent::Event(event.clone().into()))
         .unwrap();
     assert_eq!(client.published().await, (0, event));
-    write(&world, 0);
-    client.published().await;
-    // It ends while its text is due.
     write(&world, 1);
+    client.published().await;
+    let (_, first) = other.published().await;
+    assert!(first.get("items").is_some(), "other clients get updates only");
+    // It ends while its text is due.
+    write(&world, 2);
     settle().await;
     world.source.texts.lock().unwrap().clear();
     tokio::time::sleep(LIVE_INTERVAL * 3).await;
@@ -113,7 +118,7 @@ async fn other_events_are_passed_on_and_nothing_late_follows_the_end() {
         .send(&json!({"id": 4, "unsubscribe": {"channel": live()}}).to_string())
         .await;
     assert_eq!(client.outcome().await.0, 4);
-    write(&world, 2);
+    write(&world, 3);
     client.call(5, "echo", json!(1)).await;
     assert_eq!(client.outcome().await.0, 5);
 }
