@@ -16,7 +16,7 @@ use crate::data::Identity;
 use crate::host::AppHost;
 use crate::port::EnginePort;
 use crate::realtime::Realtime;
-use crate::{Config, Error, Models, SystemClock, data, models};
+use crate::{Config, Error, Instance, Models, SystemClock, Tokens, data, instance, models};
 
 /// What an app is opened with.
 #[derive(Debug, Clone, Default)]
@@ -188,6 +188,36 @@ impl App {
     /// What clients can call.
     pub fn rpc(&self) -> Arc<dyn Rpc> {
         self.realtime.clone()
+    }
+
+    /// The tokens of this installation.
+    pub async fn tokens(&self) -> Result<Tokens, Error> {
+        self.in_data(|folder| Tokens::open(folder, Arc::new(SystemClock)))
+            .await
+    }
+
+    /// Tells other processes of this user how this one is reached.
+    pub async fn announce(&self, instance: Instance) -> Result<(), Error> {
+        self.in_data(move |folder| instance::announce(folder, &instance))
+            .await
+    }
+
+    /// Tells them that it cannot be reached any more.
+    pub async fn withdraw(&self) -> Result<(), Error> {
+        self.in_data(instance::withdraw).await
+    }
+
+    /// Does something with the data folder that blocks.
+    async fn in_data<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Path) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let folder = self.realtime.own_data.clone();
+        let working = tokio::task::spawn_blocking(move || work(&folder));
+        working.await.map_err(|error| Error::Data {
+            path: self.realtime.own_data.clone(),
+            reason: error.to_string(),
+        })?
     }
 
     /// Ends everything. What goes on goes on at the next start.

@@ -207,7 +207,7 @@ impl<S: Socket> Connection<S> {
                 }
                 frame = self.receiver.receive(), if reads => match frame {
                     None => return End::Gone,
-                    Some(frame) => match decode(&frame) {
+                    Some(frame) => match frame.and_then(|frame| decode(&frame)) {
                         Ok(commands) => self.commands.extend(commands),
                         Err(error) => {
                             tracing::debug!(%error, "a client does not keep the protocol");

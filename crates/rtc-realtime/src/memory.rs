@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
+use rtc_wire::centrifuge::FrameError;
 use tokio::sync::mpsc;
 
 use crate::{FrameReceiver, FrameSender, Gone, Socket};
@@ -101,8 +102,8 @@ impl Socket for MemorySocket {
 
 #[async_trait]
 impl FrameReceiver for MemoryReceiver {
-    async fn receive(&mut self) -> Option<String> {
-        self.from_client.recv().await
+    async fn receive(&mut self) -> Option<Result<String, FrameError>> {
+        self.from_client.recv().await.map(Ok)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a connection speaks through.
 
 use async_trait::async_trait;
+use rtc_wire::centrifuge::FrameError;
 
 /// The other side is not there any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -22,8 +23,9 @@ pub trait Socket: Send + 'static {
 #[async_trait]
 pub trait FrameReceiver: Send + 'static {
     /// The next frame; nothing once the other side has closed or is gone. Dropping the future loses no frame. Should
-    /// refuse by itself what is larger than [`rtc_wire::centrifuge::FRAME_BYTES`].
-    async fn receive(&mut self) -> Option<String>;
+    /// refuse by itself what is larger than [`rtc_wire::centrifuge::FRAME_BYTES`]. What is no frame of text is an error,
+    /// by which the connection ends; nothing is asked for after it.
+    async fn receive(&mut self) -> Option<Result<String, FrameError>>;
 }
 
 /// Writes frames.
