@@ -15,3 +15,4 @@ mod requests;
 mod serving;
 mod starting;
 mod tokens;
+mod turns;
