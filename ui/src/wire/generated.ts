@@ -637,11 +637,11 @@ export interface Preview {
 
 /** What a preview is. */
 export type PreviewKind =
-  /** A unified diff. */
+  /** A unified diff with nothing left out. */
   | "diff"
-  /** Program text. */
+  /** Program text, all of it. */
   | "code"
-  /** Words, for example why there is no diff. */
+  /** Words, for example why there is no diff, or as much of one as is good to read. */
   | "text";
 
 /** What an approval shows. */
