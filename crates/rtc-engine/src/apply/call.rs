@@ -278,8 +278,11 @@ pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -
         return Done::Ok;
     };
     let call = &mut draft.state.calls[index];
-    // What a user is shown, or has said Yes to, stays what it was; so does a program once it is known what it is.
-    if call.stored.entity.approval.is_some() || call.claimed {
+    // What a user is shown, or has said Yes to, stays what it was; so does a program once it is known what it is. An
+    // approval that became needless, and is needed again, was answered by nobody.
+    let approval = call.stored.entity.approval.as_ref();
+    let is_users = approval.is_some_and(|a| a.state == ApprovalState::Open || a.decision.is_some());
+    if is_users || call.claimed {
         return Done::Ok;
     }
     if preview.is_some() && !call.stored.is_frozen() {

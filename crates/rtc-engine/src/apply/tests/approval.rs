@@ -187,6 +187,29 @@ fn a_named_program_is_looked_at_before_it_is_claimed() {
     }
 }
 
+/// A mode that asks for nothing answers for nobody: in a stricter one the user is asked after all.
+#[test]
+fn what_a_mode_made_needless_is_asked_again_when_it_is_needed_again() {
+    let mut lane = Lane::new();
+    lane.send("x");
+    lane.tell(Command::SetMode(Mode::Manual));
+    lane.begin();
+    lane.reply("", vec![edit("c1")]);
+    let rtc = lane.open(0);
+    let state = |lane: &Lane| lane.rtc(rtc).approval.as_ref().unwrap().state;
+    assert_eq!(state(&lane), ApprovalState::Open);
+    lane.tell(Command::SetMode(Mode::Bypass));
+    assert_ne!(state(&lane), ApprovalState::Open);
+    lane.tell(Command::SetMode(Mode::Manual));
+    assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed);
+    assert_eq!(lane.effects, [Effect::Preview(rtc)]);
+    lane.tell(Command::AskFor {
+        rtc,
+        preview: Some(preview("/a")),
+    });
+    assert_eq!(state(&lane), ApprovalState::Open);
+}
+
 /// A look that comes late changes nothing any more: not what a user sees or has said Yes to, and not which program runs.
 
 #[test]
