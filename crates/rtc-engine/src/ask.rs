@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::command::{Command, Done, Plan, PlannedCall};
+use crate::conversation::Conversation;
 use crate::engine::{Inner, Live};
 use crate::lane::LaneSender;
 use crate::own_tools::TodoArgs;
@@ -44,6 +45,7 @@ pub(crate) struct Ask {
     pub(crate) lane: LaneSender,
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
+    pub(crate) conversation: Arc<Conversation>,
     pub(crate) cancel: CancellationToken,
     pub(crate) text: LiveText,
 }
@@ -86,17 +88,14 @@ impl Ask {
 
     async fn ask(&self) -> Result<Command, Failed> {
         let records = &self.inner.records;
-        let context = records
-            .context(self.session, self.turn)
-            .await?
-            .ok_or_else(|| Error::Unreadable("the turn has no context".into()))?;
-        let request = prompt::request(&context, &records.messages(self.session).await?);
+        let context = self.conversation.context(records).await?;
+        let request = prompt::request(context, &self.conversation.messages(records).await?);
         let model = self.inner.host.model(&context.model).map_err(Failed::Model)?;
         let reply = self.reply(&*model, &request).await?;
         let calls = self.plan(&reply).await?;
         Ok(Command::Replied {
             turn: self.turn,
-            model: context.model,
+            model: context.model.clone(),
             reply: Box::new(reply),
             calls,
         })

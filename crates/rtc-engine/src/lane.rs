@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ask::{Ask, LiveText, Written};
 use crate::command::{Command, Done, Effect, Given, Send, Step};
+use crate::conversation::Conversation;
 use crate::engine::Inner;
 use crate::fence::Fence;
 use crate::state::SessionState;
@@ -114,6 +115,8 @@ pub(crate) struct Lane {
     fence: Fence,
     sender: mpsc::WeakSender<Told>,
     asking: Option<Asking>,
+    /// Of the turn that is not over, once its model was asked.
+    conversation: Option<Arc<Conversation>>,
     /// Whether what the last process left open goes on. Nothing else is done before.
     recovered: bool,
 }
@@ -133,6 +136,7 @@ impl Lane {
             fence,
             sender: weak,
             asking: None,
+            conversation: None,
             recovered,
         };
         tokio::spawn(lane.run(receiver));
@@ -259,6 +263,13 @@ impl Lane {
 
     fn accept(&mut self, step: Step) -> Done {
         self.state = step.state;
+        match &self.state.turn {
+            Some(_) => self
+                .conversation
+                .iter()
+                .for_each(|kept| kept.committed(&step.writes)),
+            None => self.conversation = None,
+        }
         for effect in step.effects {
             self.act(effect);
         }
@@ -335,6 +346,9 @@ impl Lane {
         };
         let (inner, session) = (self.inner.clone(), self.session);
         let (cancel, text) = (asking.cancel.clone(), asking.text.clone());
+        let same = self.conversation.take().filter(|kept| kept.turn() == turn);
+        let conversation = same.unwrap_or_else(|| Arc::new(Conversation::new(session, turn)));
+        self.conversation = Some(conversation.clone());
         self.inner.writing(session, Some(text.clone()));
         self.asking = Some(asking);
         self.later(move |lane| {
@@ -343,6 +357,7 @@ impl Lane {
                 lane,
                 session,
                 turn,
+                conversation,
                 cancel,
                 text,
             }

@@ -6,6 +6,7 @@
 mod apply;
 mod ask;
 mod command;
+mod conversation;
 mod draft;
 mod engine;
 mod error;
@@ -31,7 +32,6 @@ pub use error::Error;
 pub use host::Host;
 pub use keys::Keys;
 pub use own_tools::TodoWrite;
-pub use prompt::request;
 pub use rpc::Defaults;
 pub use rtc_store::Offset;
 pub use state::{Asked, Call, SessionState};

@@ -1,41 +1,73 @@
 //! What a model is sent: a pure function of what is stored.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use rtc_model::{AssistantBlock, Item, Request};
 use rtc_tool::budget;
 use rtc_types::{ContentData, MessageId, MessageRole, RtcStatus, StreamingStatus, ToolCall, TurnId};
 
-use crate::stored::{StoredMessage, TurnContext};
+use crate::stored::{ProviderReply, StoredMessage, TurnContext};
+
+/// A message as a request needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Spoken {
+    id: MessageId,
+    parent: Option<MessageId>,
+    role: MessageRole,
+    pub(crate) global_offset: u32,
+    /// The turn that took it; none: it is not part of any request.
+    turn: Option<TurnId>,
+    turn_offset: u32,
+    round: u32,
+    is_whole: bool,
+    content: Option<ContentData>,
+    provider: Option<ProviderReply>,
+}
+
+impl From<&StoredMessage> for Spoken {
+    fn from(message: &StoredMessage) -> Self {
+        let entity = &message.entity;
+        Self {
+            id: entity.id,
+            parent: entity.parent_message_id,
+            role: entity.role,
+            global_offset: entity.global_offset,
+            turn: entity.turn_id,
+            turn_offset: entity.turn_offset,
+            round: message.private.round,
+            is_whole: entity.streaming_status == StreamingStatus::Completed,
+            content: entity.content.parse(),
+            provider: message.private.provider.clone(),
+        }
+    }
+}
 
 /// Builds the request of a turn from its context and the messages of the session, in any order.
 ///
 /// Turns come in the order in which they took over the user's messages; what the user said while a turn ran belongs to
 /// the next. Provisional and broken-off text is left out. Each call is followed by its one result.
-pub fn request(context: &TurnContext, messages: &[StoredMessage]) -> Request {
-    let mut kept: Vec<&StoredMessage> = messages
+pub(crate) fn request(context: &TurnContext, messages: &[Arc<Spoken>]) -> Request {
+    let mut kept: Vec<(TurnId, &Spoken)> = messages
         .iter()
-        .filter(|message| message.entity.turn_id.is_some())
-        .filter(|message| message.entity.streaming_status == StreamingStatus::Completed)
+        .filter(|message| message.is_whole)
+        .filter_map(|message| Some((message.turn?, &**message)))
         .collect();
     let mut first: HashMap<TurnId, u32> = HashMap::new();
-    for message in &kept {
-        if let (Some(turn), MessageRole::User) = (message.entity.turn_id, message.entity.role) {
-            let least = first.entry(turn).or_insert(message.entity.global_offset);
-            *least = (*least).min(message.entity.global_offset);
+    for (turn, message) in &kept {
+        if message.role == MessageRole::User {
+            let least = first.entry(*turn).or_insert(message.global_offset);
+            *least = (*least).min(message.global_offset);
         }
     }
-    kept.sort_by_key(|message| {
-        let rank = message.entity.turn_id.and_then(|turn| first.get(&turn).copied());
-        (
-            rank.unwrap_or(message.entity.global_offset),
-            message.entity.turn_offset,
-        )
+    kept.sort_by_key(|(turn, message)| {
+        let rank = first.get(turn).copied();
+        (rank.unwrap_or(message.global_offset), message.turn_offset)
     });
-    let outputs: HashMap<MessageId, ToolCall> = kept
+    let outputs: HashMap<MessageId, &ToolCall> = kept
         .iter()
-        .filter_map(|message| match message.entity.content.parse() {
-            Some(ContentData::ToolcallOutput(call)) => Some((message.entity.parent_message_id?, call)),
+        .filter_map(|(_, message)| match &message.content {
+            Some(ContentData::ToolcallOutput(call)) => Some((message.parent?, call)),
             _ => None,
         })
         .collect();
@@ -49,31 +81,33 @@ pub fn request(context: &TurnContext, messages: &[StoredMessage]) -> Request {
 
 fn items(
     context: &TurnContext,
-    messages: &[&StoredMessage],
-    outputs: &HashMap<MessageId, ToolCall>,
+    messages: &[(TurnId, &Spoken)],
+    outputs: &HashMap<MessageId, &ToolCall>,
 ) -> Vec<Item> {
     let mut items = Vec::new();
     let mut reply: Option<Replied> = None;
-    for message in messages {
+    for (_, message) in messages {
         let same = reply.as_ref().is_some_and(|reply| reply.is_of(message));
         if !same && let Some(done) = reply.take() {
             done.close(&mut items);
         }
-        match message.entity.content.parse() {
-            Some(ContentData::Text(text)) => items.push(Item::User { text }),
+        match &message.content {
+            Some(ContentData::Text(text)) => items.push(Item::User { text: text.clone() }),
             Some(ContentData::Markdown(text)) => {
+                let text = text.clone();
                 reply
                     .get_or_insert_with(|| Replied::new(message, context))
                     .add_text(AssistantBlock::Text { text });
             }
             Some(ContentData::Thinking(text)) => {
+                let text = text.clone();
                 reply
                     .get_or_insert_with(|| Replied::new(message, context))
                     .add_text(AssistantBlock::Thinking { text });
             }
             Some(ContentData::ToolcallInput(call)) => {
                 let reply = reply.get_or_insert_with(|| Replied::new(message, context));
-                if let Some(output) = outputs.get(&message.entity.id) {
+                if let Some(output) = outputs.get(&message.id) {
                     reply.add_call(call, output);
                 }
             }
@@ -96,25 +130,22 @@ struct Replied {
 }
 
 impl Replied {
-    fn new(message: &StoredMessage, context: &TurnContext) -> Self {
+    fn new(message: &Spoken, context: &TurnContext) -> Self {
         let provider = message
-            .private
             .provider
             .as_ref()
             .filter(|reply| reply.api == context.model.api && reply.model == context.model.model);
         Self {
-            turn: message.entity.turn_id,
-            round: message.private.round,
+            turn: message.turn,
+            round: message.round,
             exact: provider.is_some(),
             blocks: provider.map(|reply| reply.blocks.clone()).unwrap_or_default(),
             results: Vec::new(),
         }
     }
 
-    fn is_of(&self, message: &StoredMessage) -> bool {
-        message.entity.turn_id == self.turn
-            && message.private.round == self.round
-            && message.entity.role != MessageRole::User
+    fn is_of(&self, message: &Spoken) -> bool {
+        message.turn == self.turn && message.round == self.round && message.role != MessageRole::User
     }
 
     fn add_text(&mut self, block: AssistantBlock) {
@@ -124,7 +155,7 @@ impl Replied {
         }
     }
 
-    fn add_call(&mut self, call: ToolCall, output: &ToolCall) {
+    fn add_call(&mut self, call: &ToolCall, output: &ToolCall) {
         let id = call.id.as_str().to_owned();
         self.results.push(Item::ToolResult {
             call_id: id.clone(),
@@ -135,8 +166,8 @@ impl Replied {
         if !self.exact {
             self.blocks.push(AssistantBlock::ToolCall {
                 id,
-                name: call.tool_name,
-                arguments: call.input,
+                name: call.tool_name.clone(),
+                arguments: call.input.clone(),
             });
         }
     }

@@ -116,10 +116,10 @@ impl Records {
             for (_, entry) in &page {
                 all.push(Stored::decode(&entry.value)?);
             }
-            match page.into_iter().last() {
-                Some((last, _)) => after = Some(last),
-                None => return Ok(all),
+            if page.len() < PAGE {
+                return Ok(all);
             }
+            after = page.into_iter().last().map(|(last, _)| last);
         }
     }
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use bytes::Bytes;
+
 use crate::{AssistantBlock, Item, Request};
 
 /// The longest id that is kept as it is.
@@ -11,13 +13,15 @@ const MOST_KEPT: usize = 1024;
 /// Gives the calls of one reply their ids. The same request and reply give the same ids.
 pub(crate) struct CallIds {
     taken: HashSet<String>,
-    seed: u64,
+    /// What new ids are made from.
+    body: Bytes,
+    seed: Option<u64>,
     made: u32,
 }
 
 impl CallIds {
     /// Knows the ids of the conversation.
-    pub(crate) fn of(request: &Request, body: &[u8]) -> CallIds {
+    pub(crate) fn of(request: &Request, body: Bytes) -> CallIds {
         let blocks = request.items.iter().flat_map(|item| match item {
             Item::Assistant { blocks } => blocks.as_slice(),
             Item::User { .. } | Item::ToolResult { .. } => &[],
@@ -28,7 +32,8 @@ impl CallIds {
         });
         CallIds {
             taken: ids.collect(),
-            seed: hash(body),
+            body,
+            seed: None,
             made: 0,
         }
     }
@@ -37,7 +42,8 @@ impl CallIds {
     pub(crate) fn give(&mut self, wanted: &str) -> String {
         let mut id = wanted.to_owned();
         while id.is_empty() || id.len() > MOST_KEPT || self.taken.contains(&id) {
-            id = format!("call_{:016x}_{}", self.seed, self.made);
+            let seed = *self.seed.get_or_insert_with(|| hash(&self.body));
+            id = format!("call_{seed:016x}_{}", self.made);
             self.made += 1;
         }
         self.taken.insert(id.clone());
@@ -93,7 +99,7 @@ mod tests {
             }],
             ..Request::default()
         };
-        let mut ids = CallIds::of(&request, b"body");
+        let mut ids = CallIds::of(&request, "body".into());
         let given: Vec<_> = ["a", "a", "", "call_0", "functions.read:0"]
             .iter()
             .map(|id| ids.give(id))
@@ -103,10 +109,10 @@ mod tests {
         let distinct: HashSet<_> = given.iter().collect();
         assert_eq!(distinct.len(), given.len());
         assert!(given.iter().all(|id| id != "call_0" && id.len() <= 40));
-        let mut again = CallIds::of(&request, b"body");
+        let mut again = CallIds::of(&request, "body".into());
         assert_eq!(again.give("a"), "a");
         assert_eq!(again.give("a"), given[1], "the same request gives the same ids");
-        assert_ne!(CallIds::of(&request, b"other").give(""), given[1]);
+        assert_ne!(CallIds::of(&request, "other".into()).give(""), given[1]);
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Model for ChatModel {
         let decoder = || -> Box<dyn exchange::Decoder> {
             Box::new(ChatDecoder::new(
                 self.endpoint.clone(),
-                CallIds::of(&request, &body),
+                CallIds::of(&request, body.clone()),
             ))
         };
         exchange::ask(open, decoder, cancel).await

@@ -9,9 +9,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::stream::{self, StreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, Response, Url};
+use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -63,7 +65,7 @@ impl Http {
         &self,
         path: &str,
         headers: &[(&'static str, String)],
-        body: Vec<u8>,
+        body: Bytes,
     ) -> Result<Events, Failure> {
         let url = address(&self.endpoint.base_url, path)?;
         let client = self.client().await?;
@@ -131,6 +133,13 @@ impl Http {
         let _ = timeout(ERROR_BODY, read).await;
         failure::of_status(&self.endpoint, status, &body, wait)
     }
+}
+
+/// The JSON of a body.
+pub(crate) fn bytes(body: &Value) -> Bytes {
+    serde_json::to_vec(body)
+        .expect("a JSON value always has a JSON form")
+        .into()
 }
 
 fn seconds(time: Duration) -> String {

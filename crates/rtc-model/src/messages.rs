@@ -61,7 +61,7 @@ impl Model for MessagesModel {
         };
         let open = || self.http.ask(path, &headers, body.clone()).boxed();
         let decoder = || -> Box<dyn exchange::Decoder> {
-            let ids = CallIds::of(&request, &body);
+            let ids = CallIds::of(&request, body.clone());
             Box::new(MessagesDecoder::new(self.endpoint.clone(), ids))
         };
         exchange::ask(open, decoder, cancel).await

@@ -7,6 +7,7 @@ use ::genai::ModelIden;
 use ::genai::adapter::AdapterKind;
 use ::genai::resolver::{AuthData, Endpoint as Address};
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures::FutureExt;
 use futures::stream::{self, StreamExt};
 use reqwest::header::HeaderMap;
@@ -124,11 +125,12 @@ impl Model for OtherModel {
 
     async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
         self.http.key()?;
-        let seed = serde_json::to_vec(&request).unwrap_or_default();
+        let seed = Bytes::from(serde_json::to_vec(&request).unwrap_or_default());
         let request = Arc::new(request);
         let open = || self.open(request.clone()).boxed();
-        let decoder =
-            || -> Box<dyn exchange::Decoder> { Box::new(OtherDecoder::new(CallIds::of(&request, &seed))) };
+        let decoder = || -> Box<dyn exchange::Decoder> {
+            Box::new(OtherDecoder::new(CallIds::of(&request, seed.clone())))
+        };
         exchange::ask(open, decoder, cancel).await
     }
 }

@@ -113,14 +113,14 @@ impl Console {
             Style::Warning => "33",
         };
         let text = printable(text);
+        let line = if self.colour && !code.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m{end}")
+        } else {
+            format!("{text}{end}")
+        };
         let mut out = std::io::stderr().lock();
         // Without a stderr there is nowhere to say so.
-        let _ = if self.colour && !code.is_empty() {
-            write!(out, "\u{1b}[{code}m{text}\u{1b}[0m{end}")
-        } else {
-            write!(out, "{text}{end}")
-        };
-        let _ = out.flush();
+        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     }
 
     /// The lines of stdin, from a thread of its own: a read from a terminal cannot be given up.

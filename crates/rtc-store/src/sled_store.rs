@@ -10,7 +10,7 @@
 //!
 //! One thread commits ([`committer`]); any thread reads ([`snapshot`]). Reads run on tokio's blocking
 //! threads: sled holds back readers while its own thread writes to the disk, and a page that is not cached is
-//! read from it.
+//! read from it. Only what was written or read lately is there at once ([`recent`]).
 #![allow(clippy::disallowed_methods)] // This crate is one of those that touch files.
 
 mod blobs;
@@ -20,6 +20,7 @@ mod group;
 mod header;
 mod layout;
 mod open;
+mod recent;
 mod reserve;
 mod snapshot;
 
@@ -39,8 +40,9 @@ use crate::{
 };
 use blobs::{Blobs, StagedBlob};
 use committer::Request;
+use recent::Recent;
 use reserve::Reserve;
-use snapshot::{Snapshot, Undo};
+use snapshot::{Snapshot, Undo, Value};
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -77,6 +79,8 @@ struct Shared {
     reserve: Reserve,
     /// What readers see instead of the rows of the group that is on its way to the device.
     undo: RwLock<Undo>,
+    /// Changed only with `undo` locked, for writing by the committer and for reading by readers.
+    recent: Recent,
     /// Readers hold it while they resolve blobs; the committer removes blob files only when it gets it at
     /// once.
     reading: RwLock<()>,
@@ -241,11 +245,22 @@ impl Store for SledStore {
     }
 
     async fn get(&self, key: &Key) -> Result<Option<Entry>, Error> {
+        if let Some(known) = self.shared.recent.get(key) {
+            return Ok(known);
+        }
         let key = key.clone();
         self.read(move |shared| {
             let _reading = shared.reading.read().unwrap_or_else(PoisonError::into_inner);
-            let found = shared.snapshot().value(&key)?;
-            found.map(|value| value.resolve(&shared.blobs)).transpose()
+            let snapshot = shared.snapshot();
+            let found = snapshot.value(&key)?;
+            let is_blob = found.as_ref().is_some_and(Value::is_blob);
+            let entry = found.map(|value| value.resolve(&shared.blobs)).transpose()?;
+            if !is_blob {
+                shared.recent.found(key, &entry);
+            }
+            // What was found is what is visible until here.
+            drop(snapshot);
+            Ok(entry)
         })
         .await
     }

@@ -123,6 +123,11 @@ fn two_calls() -> Vec<StoredMessage> {
     ]
 }
 
+fn built(context: &TurnContext, messages: &[StoredMessage]) -> Request {
+    let spoken: Vec<_> = messages.iter().map(Spoken::from).map(Arc::new).collect();
+    request(context, &spoken)
+}
+
 /// One letter an item, with what tells it apart.
 fn shape(request: &Request) -> String {
     let item = |item: &Item| match item {
@@ -148,7 +153,7 @@ fn shape(request: &Request) -> String {
 
 #[test]
 fn each_call_is_followed_by_its_one_result_and_what_was_said_meanwhile_comes_after_the_turn() {
-    insta::assert_snapshot!(shape(&request(&context(), &two_calls())), @"
+    insta::assert_snapshot!(shape(&built(&context(), &two_calls())), @"
     U(look)
     A(t:I look. c:a c:b)
     R(a=[Tool Error] read failed: no!)
@@ -161,10 +166,10 @@ fn each_call_is_followed_by_its_one_result_and_what_was_said_meanwhile_comes_aft
 #[test]
 fn the_request_does_not_depend_on_the_order_in_which_records_are_read() {
     let mut messages = two_calls();
-    let first = request(&context(), &messages);
+    let first = built(&context(), &messages);
     messages.reverse();
     assert_eq!(
-        serde_json::to_string(&request(&context(), &messages)).unwrap(),
+        serde_json::to_string(&built(&context(), &messages)).unwrap(),
         serde_json::to_string(&first).unwrap()
     );
 }
@@ -181,7 +186,7 @@ fn provisional_broken_and_untaken_messages_are_left_out() {
     let mut waiting = user(4, 9, 0, "not yet");
     waiting.entity.turn_id = None;
     messages.push(waiting);
-    assert_eq!(shape(&request(&context(), &messages)), "U(x)");
+    assert_eq!(shape(&built(&context(), &messages)), "U(x)");
 }
 
 #[test]
@@ -209,14 +214,14 @@ fn blocks_of_a_provider_go_back_to_it_whole_and_to_no_other() {
         model: "m".into(),
         blocks: blocks.clone(),
     });
-    let same = request(&context(), &messages);
+    let same = built(&context(), &messages);
     assert_eq!(same.items[1], Item::Assistant { blocks });
     assert!(matches!(&same.items[2], Item::ToolResult { call_id, .. } if call_id == "a"));
     let mut other = context();
     other.model.model = "another".into();
     assert_eq!(
-        shape(&request(&other, &messages)),
-        shape(&request(&context(), &two_calls()))
+        shape(&built(&other, &messages)),
+        shape(&built(&context(), &two_calls()))
     );
 }
 
@@ -225,8 +230,8 @@ fn a_long_result_is_cut_for_the_model_only() {
     let long = "x".repeat(rtc_tool::BUDGET_BYTES * 2);
     let mut messages = two_calls();
     messages[5] = result(6, 5, 4, "b", &long, RtcStatus::Completed);
-    let built = request(&context(), &messages);
-    let Item::ToolResult { text, .. } = &built.items[3] else {
+    let request = built(&context(), &messages);
+    let Item::ToolResult { text, .. } = &request.items[3] else {
         panic!()
     };
     assert!(text.len() < rtc_tool::BUDGET_BYTES + 200 && text.contains("are left out here"));

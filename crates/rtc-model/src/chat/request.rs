@@ -1,9 +1,11 @@
 //! A request in Chat Completions.
 
+use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::as_object;
 use crate::call_id::{outgoing, outgoing_name};
+use crate::http;
 use crate::unknown;
 use crate::{AssistantBlock, Endpoint, Item, Request, ToolSpec};
 
@@ -15,7 +17,7 @@ const OPENAI: &str = "api.openai.com";
 pub(super) const EXTRA_CONTENT: &str = "extra_content";
 
 /// The bytes of a request: the same for the same request.
-pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Vec<u8> {
+pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Bytes {
     let mut body = Map::new();
     body.insert("model".into(), endpoint.model.as_str().into());
     body.insert("messages".into(), messages(endpoint, request).into());
@@ -34,7 +36,7 @@ pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Vec<u8> {
     body.insert("stream".into(), true.into());
     body.insert("stream_options".into(), json!({"include_usage": true}));
     body.extend(endpoint.extra.clone());
-    Value::Object(body).to_string().into_bytes()
+    http::bytes(&Value::Object(body))
 }
 
 fn tool(tool: &ToolSpec) -> Value {

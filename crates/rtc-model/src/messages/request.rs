@@ -1,9 +1,11 @@
 //! A request in Anthropic Messages.
 
+use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::as_object;
 use crate::call_id::{outgoing, outgoing_name};
+use crate::http;
 use crate::unknown;
 use crate::{AssistantBlock, Endpoint, Item, Request, ToolSpec};
 
@@ -13,7 +15,7 @@ const LONGEST_ID: usize = 64;
 const FOR_THE_ANSWER: u32 = 1024;
 
 /// The bytes of a request: the same for the same request.
-pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Vec<u8> {
+pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Bytes {
     let mut limit = request
         .max_output_tokens
         .or(endpoint.max_output)
@@ -42,7 +44,7 @@ pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Vec<u8> {
     }
     body.insert("stream".into(), true.into());
     body.extend(endpoint.extra.clone());
-    Value::Object(body).to_string().into_bytes()
+    http::bytes(&Value::Object(body))
 }
 
 /// The most tokens of a reply, which this dialect wants to be told: what every model of a generation takes.

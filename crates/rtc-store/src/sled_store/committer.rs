@@ -131,6 +131,7 @@ impl Committer {
         let Evaluated {
             writes,
             before,
+            values,
             revision,
             unnamed,
             unsynced,
@@ -139,23 +140,24 @@ impl Committer {
         for folder in &unsynced {
             files::sync_folder(folder).map_err(|error| Error::unknown("sync the folder", folder, error))?;
         }
-        {
-            let mut undo = shared.undo.write().unwrap_or_else(PoisonError::into_inner);
-            if flushed {
-                *undo = before;
-            }
-            tree.apply_batch(writes)
-                .map_err(|error| database_failure("write the database", &shared.folder, error))?;
+        let mut undo = shared.undo.write().unwrap_or_else(PoisonError::into_inner);
+        if flushed {
+            *undo = before;
         }
+        tree.apply_batch(writes)
+            .map_err(|error| database_failure("write the database", &shared.folder, error))?;
         self.revision = revision;
         self.unnamed.extend(unnamed);
         self.unnamed.truncate(UNNAMED_BLOBS);
         self.unflushed = true;
         if flushed {
+            drop(undo);
             self.flush()?;
             self.unflushed = false;
-            *shared.undo.write().unwrap_or_else(PoisonError::into_inner) = Undo::new();
+            undo = shared.undo.write().unwrap_or_else(PoisonError::into_inner);
+            *undo = Undo::new();
         }
+        shared.recent.apply(values);
         Ok(verdicts)
     }
 

@@ -8,9 +8,10 @@ use sled::IVec;
 
 use super::blobs::Blobs;
 use super::layout::{self, Hash, Head};
+use super::recent::Written;
 use super::snapshot::{Undo, database_failure};
 use super::{Change, Content};
-use crate::{Error, Expect, Key, Offset, Receipt, Revision};
+use crate::{Entry, Error, Expect, Key, Offset, Receipt, Revision};
 
 pub(super) struct Group<'a> {
     tree: &'a sled::Tree,
@@ -19,6 +20,7 @@ pub(super) struct Group<'a> {
     revision: Revision,
     writes: BTreeMap<Vec<u8>, Option<IVec>>,
     before: Undo,
+    values: Vec<(Key, Written)>,
     unnamed: BTreeSet<Hash>,
     unsynced: BTreeSet<PathBuf>,
     flushed: bool,
@@ -29,6 +31,8 @@ pub(super) struct Evaluated {
     pub(super) writes: sled::Batch,
     /// What the rows were before.
     pub(super) before: Undo,
+    /// The values as they are then.
+    pub(super) values: Vec<(Key, Written)>,
     /// The revision of the last batch that was accepted.
     pub(super) revision: Revision,
     /// Blobs that may have lost their last name.
@@ -51,6 +55,7 @@ impl<'a> Group<'a> {
             revision,
             writes: BTreeMap::new(),
             before: Undo::new(),
+            values: Vec::new(),
             unnamed: BTreeSet::new(),
             unsynced: BTreeSet::new(),
             flushed: false,
@@ -73,7 +78,16 @@ impl<'a> Group<'a> {
         self.revision.0 += 1;
         self.flushed |= !change.lazy;
         for (key, content) in change.writes {
-            self.write(&key, content)?;
+            self.write(&key, content.as_ref())?;
+            let written = match content {
+                Some(Content::Bytes(value)) => Written::Value(Some(Entry {
+                    value,
+                    revision: self.revision,
+                })),
+                Some(Content::Blob(_)) => Written::Blob,
+                None => Written::Value(None),
+            };
+            self.values.push((key, written));
         }
         let mut offsets = Vec::with_capacity(change.appends.len());
         for (stream, value) in change.appends {
@@ -104,6 +118,7 @@ impl<'a> Group<'a> {
         Ok(Some(Evaluated {
             writes,
             before: self.before,
+            values: self.values,
             revision: self.revision,
             unnamed: self.unnamed,
             unsynced: self.unsynced,
@@ -131,7 +146,7 @@ impl<'a> Group<'a> {
         Ok(None)
     }
 
-    fn write(&mut self, key: &Key, content: Option<Content>) -> Result<(), Error> {
+    fn write(&mut self, key: &Key, content: Option<&Content>) -> Result<(), Error> {
         let record = layout::value_key(key);
         let old = self.get(&record)?;
         let old_chunks = match old.as_deref().map(|row| self.head(row)).transpose()? {
@@ -144,7 +159,7 @@ impl<'a> Group<'a> {
             Some((_, Head::Inline(_))) | None => 0,
         };
         let new_chunks = match content {
-            Some(Content::Bytes(bytes)) => self.write_content(&record, &bytes)?,
+            Some(Content::Bytes(bytes)) => self.write_content(&record, bytes)?,
             Some(Content::Blob(staged)) => {
                 let head = Head::Blob {
                     hash: staged.hash,

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::blobs::Blobs;
 use super::committer::{Committer, QUEUE_BATCHES, Request, is_named};
 use super::header::{Header, Schema};
+use super::recent::Recent;
 use super::reserve::Reserve;
 use super::snapshot::{Undo, database_failure};
 use super::{Database, Shared, SledOptions, SledStore, files, layout};
@@ -117,6 +118,7 @@ pub(super) fn prepare(
         blobs,
         reserve,
         undo: RwLock::new(Undo::new()),
+        recent: Recent::new(),
         reading: RwLock::new(()),
         folder: folder.to_owned(),
         epoch: schema.epoch(),

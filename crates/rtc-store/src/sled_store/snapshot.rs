@@ -35,6 +35,10 @@ enum Content {
 }
 
 impl Value {
+    pub(super) fn is_blob(&self) -> bool {
+        matches!(self.content, Content::Blob { .. })
+    }
+
     /// Reads the blob, if there is one.
     pub(super) fn resolve(self, blobs: &Blobs) -> Result<Entry, Error> {
         let value = match self.content {

@@ -7,7 +7,7 @@ fn decoder(endpoint: Endpoint) -> impl Fn() -> Box<dyn Decoder> {
     move || {
         Box::new(ChatDecoder::new(
             endpoint.clone(),
-            CallIds::of(&Request::default(), b""),
+            CallIds::of(&Request::default(), bytes::Bytes::new()),
         ))
     }
 }

@@ -205,7 +205,7 @@ fn settings_reach_the_request() {
     let mut endpoint = endpoint();
     endpoint.max_output = Some(100);
     endpoint.extra.insert("reasoning_effort".into(), json!("low"));
-    let elsewhere = String::from_utf8(body(&endpoint, &request)).unwrap();
+    let elsewhere = String::from_utf8(body(&endpoint, &request).into()).unwrap();
     insta::assert_snapshot!(elsewhere, @r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":100,"stream":true,"stream_options":{"include_usage":true},"reasoning_effort":"low"}"#);
     endpoint.base_url = "https://api.openai.com/v1".into();
     let there: Value = serde_json::from_slice(&body(&endpoint, &request)).unwrap();

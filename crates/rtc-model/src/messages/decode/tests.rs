@@ -15,7 +15,7 @@ fn decoder(endpoint: Endpoint) -> impl Fn() -> Box<dyn Decoder> {
     move || {
         Box::new(MessagesDecoder::new(
             endpoint.clone(),
-            CallIds::of(&Request::default(), b""),
+            CallIds::of(&Request::default(), bytes::Bytes::new()),
         ))
     }
 }

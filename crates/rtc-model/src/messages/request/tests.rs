@@ -191,7 +191,7 @@ fn settings_reach_the_request() {
     thinking.thinking_budget = Some(20_000);
     thinking.max_output = Some(4_000);
     thinking.extra.insert("temperature".into(), json!(1));
-    insta::assert_snapshot!(String::from_utf8(body(&thinking, &request)).unwrap(), @r#"{"model":"m","max_tokens":21024,"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}],"thinking":{"type":"enabled","budget_tokens":20000},"stream":true,"temperature":1}"#);
+    insta::assert_snapshot!(String::from_utf8(body(&thinking, &request).into()).unwrap(), @r#"{"model":"m","max_tokens":21024,"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}],"thinking":{"type":"enabled","budget_tokens":20000},"stream":true,"temperature":1}"#);
 }
 
 #[test]

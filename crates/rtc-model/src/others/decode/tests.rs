@@ -4,7 +4,7 @@ use super::*;
 use crate::Request;
 
 fn run(events: &[ChatStreamEvent]) -> Result<(String, Reply), Failure> {
-    let mut decoder = OtherDecoder::new(CallIds::of(&Request::default(), b""));
+    let mut decoder = OtherDecoder::new(CallIds::of(&Request::default(), bytes::Bytes::new()));
     let mut deltas = String::new();
     for event in events {
         for event in decoder.feed(&serde_json::to_string(event).unwrap())? {
