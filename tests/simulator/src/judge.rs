@@ -27,8 +27,8 @@ pub(crate) fn sound(scenario: &Scenario, ended: &Ended) -> Result<(), String> {
     for (number, (plan, session)) in scenario.sessions.iter().zip(&ended.sessions).enumerate() {
         let told = |what: String| format!("session {number}: {what}");
         over(session).map_err(told)?;
-        if let Some((_, mode)) = plan.set_mode
-            && ended.facts.users[number].mode_set
+        let set = &plan.set_modes[..ended.facts.users[number].modes_set];
+        if let Some(&(_, mode)) = set.last()
             && session.mode != mode
         {
             return Err(told(format!("the mode is {}, not {mode}", session.mode)));

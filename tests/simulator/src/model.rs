@@ -11,6 +11,7 @@ use rtc_model::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use crate::Sabotage;
 use crate::scenario::{Message, Round, Scenario, Tool, call_id};
 use crate::world::World;
 
@@ -65,7 +66,7 @@ impl Model for PlannedModel {
                 .wrong("a request without a message of the user".to_owned());
             return Err(Error::ContextTooLong);
         };
-        let asked_before = self.world.asked(session, &request);
+        let asked_before = self.world.asked(session, &self.sent(request));
         let plan = &self.scenario.sessions[session].messages[message];
         let (events, is_slow) = match plan.rounds.get(replies) {
             Some(round) => (calls(round, session, message, replies), round.slow),
@@ -87,6 +88,32 @@ impl Model for PlannedModel {
         });
         let ended = cancel.cancelled_owned();
         Ok(Box::pin(paced.take_until(ended)))
+    }
+}
+
+impl PlannedModel {
+    /// What of a request arrives.
+    fn sent(&self, mut request: Request) -> Request {
+        match self.world.sabotage {
+            Sabotage::LosesResults => {
+                let result = |item: &Item| matches!(item, Item::ToolResult { .. });
+                if let Some(at) = request.items.iter().position(result) {
+                    request.items.remove(at);
+                }
+            }
+            Sabotage::RewritesThePast => {
+                let replies = request.items.iter_mut().filter_map(|item| match item {
+                    Item::Assistant { blocks } => Some(blocks),
+                    _ => None,
+                });
+                // The last one is sent for the first time.
+                if let [.., before, _] = &mut replies.collect::<Vec<_>>()[..] {
+                    before.reverse();
+                }
+            }
+            _ => {}
+        }
+        request
     }
 }
 

@@ -24,8 +24,8 @@ pub struct SessionPlan {
     pub messages: Vec<Message>,
     /// The user stops as soon as the session has so many messages, and then says the last of the messages.
     pub stop: Option<u32>,
-    /// The user sets this mode as soon as the session has so many messages.
-    pub set_mode: Option<(u32, Mode)>,
+    /// The user sets these modes one after the other, each as soon as the session has so many messages.
+    pub set_modes: Vec<(u32, Mode)>,
 }
 
 /// A message of the user, and what the model makes of it.
@@ -198,13 +198,15 @@ impl SessionPlan {
             mode: Mode::ALL[rng.usize(..Mode::ALL.len())],
             messages,
             stop,
-            set_mode: (rng.u8(..8) == 0).then(|| (rng.u32(1..6), Mode::ALL[rng.usize(..Mode::ALL.len())])),
+            set_modes: (0..[0, 0, 0, 0, 0, 0, 1, 2][rng.usize(..8)])
+                .map(|_| (rng.u32(1..6), Mode::ALL[rng.usize(..Mode::ALL.len())]))
+                .collect(),
         }
     }
 
     fn is_calm(&self) -> bool {
         self.stop.is_none()
-            && self.set_mode.is_none()
+            && self.set_modes.is_empty()
             && self.messages.iter().all(|message| message.when == When::Idle)
     }
 }

@@ -59,12 +59,10 @@ fn smaller_session(session: &SessionPlan) -> Vec<SessionPlan> {
             ..session.clone()
         });
     }
-    if session.set_mode.is_some() {
-        all.push(SessionPlan {
-            set_mode: None,
-            ..session.clone()
-        });
-    }
+    all.extend(without_one(&session.set_modes).map(|set_modes| SessionPlan {
+        set_modes,
+        ..session.clone()
+    }));
     all.extend(with_one_smaller(&session.messages, smaller_message).map(with));
     all
 }

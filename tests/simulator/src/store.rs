@@ -8,6 +8,7 @@ use rtc_store::{Batch, Entry, Error, Key, Offset, Position, Receipt, Room, Store
 
 use serde::Deserialize;
 
+use crate::Sabotage;
 use crate::world::World;
 
 pub(crate) struct WatchedStore {
@@ -21,6 +22,31 @@ impl WatchedStore {
         self.full
             .is_some_and(|(from, count)| (from..from.saturating_add(count)).contains(&commits))
     }
+
+    /// What is over stays as it is.
+    async fn watch(&self, batch: &Batch) -> Result<(), Error> {
+        for (key, value) in batch.writes() {
+            if let Some(before) = self.world.store.get(key).await?
+                && value != Some(&before.value)
+                && let Some(status) = ended(&before.value)
+            {
+                self.world
+                    .wrong(format!("a record that was {status} has changed"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same records, each with a byte more.
+fn once_more(batch: &Batch) -> Batch {
+    let mut again = Batch::new();
+    for (key, value) in batch.writes() {
+        if let Some(value) = value {
+            again.put(key.clone(), [value, &b" "[..]].concat());
+        }
+    }
+    again
 }
 
 #[async_trait]
@@ -33,16 +59,12 @@ impl Store for WatchedStore {
         if self.is_full(commits) {
             return Err(Error::Full);
         }
-        for (key, value) in batch.writes() {
-            if let Some(before) = self.world.store.get(key).await?
-                && value != Some(&before.value)
-                && let Some(status) = ended(&before.value)
-            {
-                self.world
-                    .wrong(format!("a record that was {status} has changed"));
-            }
-        }
+        self.watch(&batch).await?;
+        let again = (self.world.sabotage == Sabotage::ReopensWhatIsOver).then(|| once_more(&batch));
         let receipt = self.world.store.commit(batch).await?;
+        if let Some(again) = again {
+            self.watch(&again).await?;
+        }
         self.world.effect(|| format!("commit {commits}"), |_| {});
         Ok(receipt)
     }

@@ -109,8 +109,7 @@ impl Session<'_> {
             .session
             .as_ref()
             .map_or(0, |session| session.private.last_message);
-        if let Some((from, mode)) = self.plan.set_mode
-            && !known.mode_set
+        if let Some(&(from, mode)) = self.plan.set_modes.get(known.modes_set)
             && messages >= from
         {
             return self.set_mode(mode).await;
@@ -180,7 +179,7 @@ impl Session<'_> {
 
     async fn set_mode(&self, mode: Mode) -> Result<Look, Error> {
         self.tell(Command::SetMode(mode)).await?;
-        self.know(|known| known.mode_set = true);
+        self.know(|known| known.modes_set += 1);
         Ok(Look::Acted)
     }
 

@@ -25,6 +25,12 @@ pub enum Sabotage {
     NeverWakes,
     /// Whatever the user answers is taken for a Yes.
     MishearsTheUser,
+    /// The model is not sent the result of a call.
+    LosesResults,
+    /// What the model was sent before is sent otherwise later.
+    RewritesThePast,
+    /// What is over is written once more, otherwise.
+    ReopensWhatIsOver,
 }
 
 /// What is the case outside of the product. An image of it is a clone.
@@ -56,7 +62,8 @@ pub(crate) struct Known {
     pub(crate) said: usize,
     /// After how many messages the user stopped.
     pub(crate) stopped: Option<usize>,
-    pub(crate) mode_set: bool,
+    /// How many of the modes were set.
+    pub(crate) modes_set: usize,
 }
 
 /// What the model was sent.

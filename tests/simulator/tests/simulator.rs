@@ -119,6 +119,26 @@ fn an_effect_without_a_yes_is_found() {
     assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
 }
 
+#[test]
+fn a_result_that_the_model_is_not_sent_is_found() {
+    let failure = found(Sabotage::LosesResults);
+    assert!(failure.what.contains("no result for"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn a_request_that_says_otherwise_what_was_sent_before_is_found() {
+    let failure = found(Sabotage::RewritesThePast);
+    assert!(failure.what.contains("changes what was sent before"), "{failure}");
+}
+
+#[test]
+fn a_record_that_changes_when_it_is_over_is_found() {
+    let failure = found(Sabotage::ReopensWhatIsOver);
+    assert!(failure.what.contains("has changed"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 0), "{failure}");
+}
+
 /// What a failure is told with is enough to see it again.
 #[test]
 fn a_seed_is_the_same_run_each_time() {
