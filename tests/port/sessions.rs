@@ -21,20 +21,20 @@ fn message(id: &str, text: &str, session: Option<&Value>) -> Value {
 /// The messages of a session once nothing goes on in it.
 fn settled(client: &mut Client, session: &Value) -> Vec<Value> {
     loop {
+        // In this order: what waits no more is in a turn by now.
+        let mut messages = result(client, "v1.message.list", json!({ "session_id": session }));
         let turns = result(client, "v1.turn.list", json!({ "session_id": session }));
-        let messages = result(client, "v1.message.list", json!({ "session_id": session }));
         let turns = turns["items"].as_array().expect("turns").clone();
-        let messages = messages["items"].as_array().expect("messages").clone();
+        let waits = |message: &Value| message["streaming_status"] == "pending";
+        let waits = messages["items"].as_array().expect("messages").iter().any(waits);
         let is_over = |turn: &Value| {
             ["completed", "cancelled", "failed"]
                 .iter()
                 .any(|s| turn["status"] == *s)
         };
-        let waits = messages
-            .iter()
-            .any(|message| message["streaming_status"] == "pending");
         if !turns.is_empty() && turns.iter().all(is_over) && !waits {
-            return messages;
+            messages = result(client, "v1.message.list", json!({ "session_id": session }));
+            return messages["items"].as_array().expect("messages").clone();
         }
     }
 }
@@ -132,9 +132,9 @@ fn a_copy_and_a_cleared_history_are_there_after_a_restart() {
     let serving = Serving::start(&place, &[]);
     let mut client = Client::connected(serving.port(), serving.token());
     assert_eq!(result(&mut client, "v1.session.fork", fork), forked);
-    // Whatever went on in it goes on when it is spoken to.
-    let more = message("m4", "list the files", Some(&forked["session_id"]));
-    result(&mut client, "v1.message.send", more);
+    // Whatever went on in it goes on when it is turned to.
+    let rename = json!({"session_id": forked["session_id"], "title": "copy"});
+    result(&mut client, "v1.session.update", rename);
     let copy = settled(&mut client, &forked["session_id"]);
     let contents = |messages: &[Value]| -> Vec<Value> {
         messages
