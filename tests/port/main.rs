@@ -8,11 +8,14 @@
 
 mod client;
 mod crowd;
+mod distribution;
 mod ending;
+mod files;
 mod frames;
 mod peers;
 mod requests;
 mod serving;
+mod sessions;
 mod starting;
 mod tokens;
 mod turns;

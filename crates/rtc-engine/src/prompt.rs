@@ -53,17 +53,15 @@ pub(crate) fn request(context: &TurnContext, messages: &[Arc<Spoken>]) -> Reques
         .filter(|message| message.is_whole)
         .filter_map(|message| Some((message.turn?, &**message)))
         .collect();
-    let mut first: HashMap<TurnId, u32> = HashMap::new();
-    for (turn, message) in &kept {
-        if message.role == MessageRole::User {
-            let least = first.entry(*turn).or_insert(message.global_offset);
-            *least = (*least).min(message.global_offset);
-        }
+    let ranks = Ranks::of(
+        kept.iter()
+            .map(|(turn, message)| (Some(*turn), message.role, message.global_offset)),
+    );
+    let rank = |turn: TurnId, message: &Spoken| ranks.rank(Some(turn), message.global_offset);
+    if let Some(cleared) = context.cleared {
+        kept.retain(|(turn, message)| rank(*turn, message) > cleared);
     }
-    kept.sort_by_key(|(turn, message)| {
-        let rank = first.get(turn).copied();
-        (rank.unwrap_or(message.global_offset), message.turn_offset)
-    });
+    kept.sort_by_key(|(turn, message)| (rank(*turn, message), message.turn_offset));
     let outputs: HashMap<MessageId, &ToolCall> = kept
         .iter()
         .filter_map(|(_, message)| match &message.content {
@@ -76,6 +74,29 @@ pub(crate) fn request(context: &TurnContext, messages: &[Arc<Spoken>]) -> Reques
         tools: context.tools.clone(),
         items: items(context, &kept, &outputs),
         max_output_tokens: None,
+    }
+}
+
+/// The order of turns: by the first message of the user that each took over.
+pub(crate) struct Ranks(HashMap<TurnId, u32>);
+
+impl Ranks {
+    /// Of messages: the turn that took each, who speaks, and its place in the session.
+    pub(crate) fn of(messages: impl Iterator<Item = (Option<TurnId>, MessageRole, u32)>) -> Self {
+        let mut first: HashMap<TurnId, u32> = HashMap::new();
+        for (turn, role, offset) in messages {
+            if let (Some(turn), MessageRole::User) = (turn, role) {
+                let least = first.entry(turn).or_insert(offset);
+                *least = (*least).min(offset);
+            }
+        }
+        Self(first)
+    }
+
+    /// Where the turn of a message at this place stands; without one, the message itself.
+    pub(crate) fn rank(&self, turn: Option<TurnId>, offset: u32) -> u32 {
+        let first = turn.and_then(|turn| self.0.get(&turn).copied());
+        first.unwrap_or(offset)
     }
 }
 

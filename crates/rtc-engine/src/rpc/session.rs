@@ -3,8 +3,8 @@
 use rtc_realtime::Caller;
 use rtc_types::{Code, Message, MessageId, Session, SessionId};
 use rtc_wire::rpc::{
-    Item, MessageGet, MessageList, MessageSend, OffsetCursor, Page, RpcError, Sent, SessionGet, SessionList,
-    SessionSetMode, SessionUpdate, SessionUpdated, Success, UserContent,
+    Item, MessageGet, MessageList, MessageOrder, MessageSend, OffsetCursor, Page, RpcError, Sent, SessionGet,
+    SessionList, SessionSetMode, SessionUpdate, SessionUpdated, Success, UserContent,
 };
 use serde_json::Value;
 
@@ -53,12 +53,7 @@ impl Engine {
         ask: MessageSend,
         defaults: Defaults,
     ) -> Result<Value, RpcError> {
-        if let UserContent::UserMessage(message) = &ask.content_data
-            && !(message.files.is_empty() && message.scenarios.is_empty())
-        {
-            let told = "this version takes no files and no scenarios with a message; send the text alone";
-            return Err(RpcError::field(Code::InvalidArgument, "content_data", told));
-        }
+        let text = plain_text(&ask.content_data)?.to_owned();
         if let Some(project) = ask.project_id
             && self.project(project).await.is_none()
         {
@@ -80,7 +75,7 @@ impl Engine {
         };
         let send = Send {
             client_id: ask.client_id,
-            text: ask.content_data.text().to_owned(),
+            text,
             new_session: NewSession {
                 id: session,
                 client_id: ask.client_session_id,
@@ -88,6 +83,7 @@ impl Engine {
                 device: caller.device,
                 project: ask.project_id.or(defaults.project),
                 mode: defaults.mode,
+                agent_prompt: ask.agent_prompt.map(|prompt| prompt.into_string()),
             },
         };
         let (message, offsets) = self.send_telling(send).await?;
@@ -104,13 +100,17 @@ impl Engine {
         ask: MessageList,
     ) -> Result<Page<Message, OffsetCursor>, RpcError> {
         self.known_session(ask.session_id).await?;
-        let after = ask.cursor.map_or(0, OffsetCursor::get);
-        let limit = count(ask.limit.get());
-        let read = self
-            .inner
-            .records
-            .messages_after(ask.session_id, after, limit + 1);
-        let messages = read.await?.into_iter().map(|stored| stored.entity).collect();
+        let (session, cursor) = (ask.session_id, ask.cursor.map(OffsetCursor::get));
+        let (records, limit) = (&self.inner.records, count(ask.limit.get()));
+        let read = match ask.order {
+            MessageOrder::OldestFirst => {
+                records
+                    .messages_after(session, cursor.unwrap_or(0), limit + 1)
+                    .await?
+            }
+            MessageOrder::NewestFirst => records.messages_before(session, cursor, limit + 1).await?,
+        };
+        let messages = read.into_iter().map(|stored| stored.entity).collect();
         Ok(page(messages, limit, |message: &Message| {
             OffsetCursor::new(message.global_offset)
         }))
@@ -121,8 +121,24 @@ impl Engine {
         Ok(Item { item })
     }
 
-    async fn known_message(&self, message: MessageId) -> Result<StoredMessage, RpcError> {
+    pub(super) async fn known_message(&self, message: MessageId) -> Result<StoredMessage, RpcError> {
         let found = self.inner.records.by_id(message.uuid()).await?;
         found.ok_or_else(|| RpcError::new(Code::MessageNotFound, format!("there is no message {message}")))
     }
+}
+
+/// What a user says, without anything that this version does not take.
+pub(super) fn plain_text(content: &UserContent) -> Result<&str, RpcError> {
+    if let UserContent::UserMessage(message) = content {
+        for (field, is_empty) in [
+            ("content_data.data.files", message.files.is_empty()),
+            ("content_data.data.scenarios", message.scenarios.is_empty()),
+        ] {
+            if !is_empty {
+                let told = "this version takes no files and no scenarios with a message; send the text alone";
+                return Err(RpcError::field(Code::InvalidArgument, field, told));
+            }
+        }
+    }
+    Ok(content.text())
 }

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::bench::*;
 
-fn caller(device: u128, approvals: bool) -> Caller {
+pub(crate) fn caller(device: u128, approvals: bool) -> Caller {
     Caller {
         user: UserId::new(Uuid::from_u128(1)),
         device: DeviceId::new(Uuid::from_u128(device)),
@@ -20,7 +20,7 @@ fn caller(device: u128, approvals: bool) -> Caller {
 }
 
 impl Bench {
-    async fn ask_as(&self, device: u128, method: &str, data: Value) -> Result<Value, String> {
+    pub(crate) async fn ask_as(&self, device: u128, method: &str, data: Value) -> Result<Value, String> {
         let request = Request::parse(method, data).map_err(|error| error.to_string())?;
         let defaults = Defaults {
             project: None,
@@ -32,17 +32,17 @@ impl Bench {
             .map_err(|error| error.code.to_string())
     }
 
-    async fn ask(&self, method: &str, data: Value) -> Result<Value, String> {
+    pub(crate) async fn ask(&self, method: &str, data: Value) -> Result<Value, String> {
         self.ask_as(2, method, data).await
     }
 
     /// Of a method that must not fail: its result.
-    async fn result(&self, method: &str, data: Value) -> Value {
+    pub(crate) async fn result(&self, method: &str, data: Value) -> Value {
         self.ask(method, data).await.unwrap()["result"].take()
     }
 }
 
-fn sending(client_id: &str, text: &str) -> Value {
+pub(crate) fn sending(client_id: &str, text: &str) -> Value {
     json!({"content_data": {"type": "text", "data": text}, "client_session_id": "s", "client_id": client_id})
 }
 
@@ -97,6 +97,37 @@ async fn lists_come_in_pages() {
         assert_eq!((all.len(), pages), (count, count.div_ceil(2)), "{method}");
         let whole = bench.result(method, json!({"session_id": session(1)})).await;
         assert_eq!(whole["items"], Value::Array(all), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn messages_come_from_either_end() {
+    let bench = bench((0..3).map(|n| says(&format!("answer {n}"))).collect()).await;
+    for n in 0..3 {
+        bench.send(&format!("c{n}"), "hello").await.unwrap();
+        bench.until(1, SessionState::is_idle).await;
+    }
+    let table: [(Value, &[u64], Option<u64>); 8] = [
+        (json!({"order": "newest_first"}), &[6, 5], Some(5)),
+        (json!({"order": "newest_first", "cursor": 5}), &[4, 3], Some(3)),
+        (json!({"order": "newest_first", "cursor": 3}), &[2, 1], None),
+        (json!({"order": "newest_first", "cursor": 1}), &[], None),
+        (json!({"order": "newest_first", "cursor": 99}), &[6, 5], Some(5)),
+        (json!({"order": "oldest_first", "cursor": 5}), &[6], None),
+        (json!({"order": null}), &[1, 2], Some(2)),
+        (json!({}), &[1, 2], Some(2)),
+    ];
+    for (mut ask, offsets, next) in table {
+        ask["session_id"] = json!(session(1));
+        ask["limit"] = json!(2);
+        let page = bench.result("v1.message.list", ask.clone()).await;
+        let items = page["items"].as_array().unwrap();
+        let found: Vec<_> = items.iter().filter_map(|m| m["global_offset"].as_u64()).collect();
+        assert_eq!(
+            (found.as_slice(), page["next_cursor"].as_u64()),
+            (offsets, next),
+            "{ask}"
+        );
     }
 }
 
