@@ -1,0 +1,174 @@
+import type { Database } from '../store/database';
+import { isTurnOver } from '../store/merge';
+import type { Client } from '../wire/client';
+import type {
+  ApprovalDecision,
+  JsonValue,
+  Message,
+  Mode,
+  Resolution,
+  Rtc,
+  Session,
+  Turn,
+  Update,
+} from '../wire/generated';
+import { waitOf } from './calls';
+import { entriesOf, withLive } from './entries';
+import { watch } from './watch';
+
+const EARLIER_PAGE = 50;
+
+/** Text in the making is taken over at most once a frame. */
+type NextFrame = (callback: () => void) => void;
+
+/** One session as it is looked at. */
+export class Conversation {
+  messages = $state.raw<Message[]>([]);
+  rtcs = $state.raw<Rtc[]>([]);
+  turns = $state.raw<Turn[]>([]);
+  session = $state.raw<Session | undefined>(undefined);
+  hasEarlier = $state(false);
+  isLoadingEarlier = $state(false);
+  #earlier = $state.raw<Message[]>([]);
+  #live = $state.raw<ReadonlyMap<string, Message>>(new Map());
+  /** Text that has arrived since the last frame. */
+  #arrived = new Map<string, Message>();
+  #stops: (() => void)[];
+
+  readonly entries = $derived(
+    entriesOf([...this.#earlier, ...withLive(this.messages, this.#live)], this.rtcs),
+  );
+  readonly isBusy = $derived(this.turns.some((turn) => !isTurnOver(turn.status)));
+  readonly waiting = $derived(this.rtcs.filter((rtc) => waitOf(rtc) !== null));
+
+  constructor(
+    readonly session_id: string,
+    private readonly client: Client,
+    database: Database,
+    private readonly nextFrame: NextFrame = (callback) => void requestAnimationFrame(callback),
+  ) {
+    this.#stops = [
+      watch(
+        () => database.messagesOf(session_id),
+        (messages) => {
+          this.messages = messages;
+          this.#dropWhole();
+        },
+      ),
+      watch(
+        () => database.rtcs.where({ session_id }).toArray(),
+        (rtcs) => (this.rtcs = rtcs.sort((one, other) => one.offset - other.offset)),
+      ),
+      watch(
+        () => database.turns.where({ session_id }).toArray(),
+        (turns) => (this.turns = turns),
+      ),
+      watch(
+        () => database.sessions.get(session_id),
+        (session) => (this.session = session),
+      ),
+      watch(
+        () => database.hasEarlier(session_id),
+        (hasEarlier) => (this.hasEarlier = hasEarlier && this.#earlier.at(0)?.global_offset !== 1),
+      ),
+    ];
+  }
+
+  /** Stops following the store. */
+  close(): void {
+    this.#stops.forEach((stop) => stop());
+  }
+
+  /** Takes text in the making. */
+  live(update: Update): void {
+    for (const [index, item] of update.items.entries()) {
+      const message = update.data_list?.[index] as unknown as Message | undefined;
+      if (item.entity === 'message' && message?.session_id === this.session_id) {
+        if (this.#arrived.size === 0) {
+          this.nextFrame(() => this.#takeArrived());
+        }
+        this.#arrived.set(message.id, message);
+      }
+    }
+  }
+
+  /** Asks for the messages before the first one that is shown. */
+  async loadEarlier(): Promise<void> {
+    const first = this.#earlier[0] ?? this.messages[0];
+    if (!first || this.isLoadingEarlier) {
+      return;
+    }
+    this.isLoadingEarlier = true;
+    try {
+      const { session_id } = this;
+      const page = await this.client.call('v1.message.list', {
+        session_id,
+        cursor: first.global_offset,
+        limit: EARLIER_PAGE,
+      });
+      const items = page.items.filter((message) => message.global_offset < first.global_offset);
+      items.sort((one, other) => one.global_offset - other.global_offset);
+      this.#earlier = [...items, ...this.#earlier];
+      this.hasEarlier = items.length > 0 && Boolean(page.next_cursor);
+    } finally {
+      this.isLoadingEarlier = false;
+    }
+  }
+
+  /** Ends the running turn. */
+  async stop(): Promise<void> {
+    await this.client.call('v1.turn.stop', { session_id: this.session_id });
+  }
+
+  /** Opens the closed session again. */
+  async reopen(): Promise<void> {
+    await this.client.call('v1.session.open', { session_id: this.session_id });
+  }
+
+  /** Sets how much is asked before a tool runs. */
+  async setMode(mode: Mode): Promise<void> {
+    await this.client.call('v1.session.set_mode', { session_id: this.session_id, mode });
+  }
+
+  /** Answers an approval. */
+  async approve(rtc_id: string, decision: ApprovalDecision, reason: string): Promise<void> {
+    await this.client.call('v1.rtc.approve', { rtc_id, decision, ...(reason ? { reason } : {}) });
+  }
+
+  /** Says what to make of a call whose outcome is unknown. */
+  async resolve(rtc_id: string, decision: Resolution): Promise<void> {
+    await this.client.call('v1.rtc.resolve', { rtc_id, decision });
+  }
+
+  /** Answers questions of the model; `null` sends them back unanswered. */
+  async answer(rtc: Rtc, answer: JsonValue): Promise<void> {
+    await this.client.call('v1.rtc.submit_result', {
+      rtc_id: rtc.id,
+      client_id: rtc.client_id,
+      ...(answer === null
+        ? { success: false, error: 'User declined to answer questions' }
+        : { success: true, result: answer }),
+    });
+  }
+
+  #takeArrived(): void {
+    this.#live = new Map([...this.#live, ...this.#arrived]);
+    this.#arrived = new Map();
+    this.#dropWhole();
+  }
+
+  /** Of a message that is whole nothing in the making is needed. */
+  #dropWhole(): void {
+    if (this.#live.size === 0) {
+      return;
+    }
+    const open = new Set(
+      this.messages.filter((message) => message.streaming_status === 'streaming').map(({ id }) => id),
+    );
+    const known = new Set(this.messages.map(({ id }) => id));
+    const live = [...this.#live].filter(([id]) => open.has(id) || !known.has(id));
+    if (live.length !== this.#live.size) {
+      this.#live = new Map(live);
+    }
+  }
+}
