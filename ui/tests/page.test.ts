@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 
+import axe from 'axe-core';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { build, preview, type PreviewServer } from 'vite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -87,6 +88,17 @@ async function open({ width = 1280, theme = 'light', at = '', isSignedIn = true 
   return page;
 }
 
+/** What is wrong for people who see little or use the keyboard. */
+async function barriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
+    );
+  });
+}
+
 const shoot = (page: Page, name: string) => page.screenshot({ path: `${screenshots}${name}.png` });
 
 describe('the page', () => {
@@ -100,6 +112,7 @@ describe('the page', () => {
     const page = await open({ width, theme, at: '#session/s-4' });
     await page.getByText('queued').waitFor();
     await shoot(page, `end-${width}-${theme}`);
+    expect(await barriers(page)).toEqual([]);
     await page.locator('.scroller').evaluate((element) => (element.scrollTop = 0));
     await shoot(page, `start-${width}-${theme}`);
     await page.locator('.scroller').evaluate((element) => (element.scrollTop = 700));
@@ -107,6 +120,7 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Files' }).click();
     await page.getByRole('button', { name: 'README.md' }).waitFor();
     await shoot(page, `files-${width}-${theme}`);
+    expect(await barriers(page)).toEqual([]);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(overflow).toBe(0);
   });

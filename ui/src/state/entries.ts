@@ -9,10 +9,22 @@ export type Entry =
   | { kind: 'call'; id: string; call: ToolCall; output: ToolCall | null; rtc: Rtc | null }
   | { kind: 'error'; id: string; error: ErrorContent };
 
+/** Parsed once: while text streams, the other messages are looked at in every frame. */
+const contents = new WeakMap<Message, ContentData | null>();
+
 /** What a message says, or nothing where this page does not know its type. */
 export function contentOf(message: Message): ContentData | null {
+  let content = contents.get(message);
+  if (content === undefined) {
+    content = parse(message.content);
+    contents.set(message, content);
+  }
+  return content;
+}
+
+function parse(text: string): ContentData | null {
   try {
-    const content = JSON.parse(message.content) as ContentData;
+    const content = JSON.parse(text) as ContentData;
     return typeof content === 'object' && content !== null ? content : null;
   } catch {
     return null;
@@ -35,19 +47,16 @@ export function withLive(stored: Message[], live: ReadonlyMap<string, Message>):
 export function entriesOf(messages: Message[], rtcs: Rtc[]): Entry[] {
   const rtcByMessage = new Map(rtcs.map((rtc) => [rtc.message_id, rtc]));
   const outputs = new Map<string, ToolCall>();
-  const contents = new Map<string, ContentData>();
   for (const message of messages) {
     const content = contentOf(message);
     if (content?.type === 'toolcall_output' && message.parent_message_id !== null) {
       outputs.set(message.parent_message_id, content.data);
-    } else if (content) {
-      contents.set(message.id, content);
     }
   }
   const entries: Entry[] = [];
   const queued: Entry[] = [];
   for (const message of [...messages].sort((one, other) => one.global_offset - other.global_offset)) {
-    const content = contents.get(message.id);
+    const content = contentOf(message);
     const { id } = message;
     const isStreaming = message.streaming_status === 'streaming';
     switch (content?.type) {

@@ -90,6 +90,8 @@ export function elementsOf(html: string): DocumentFragment {
     ALLOWED_ATTR: ATTRIBUTES,
     ALLOW_DATA_ATTR: false,
     ALLOW_ARIA_ATTR: false,
+    // Without this the pattern for addresses is asked of these as well.
+    ADD_URI_SAFE_ATTR: ATTRIBUTES.filter((name) => name !== 'href'),
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
     RETURN_DOM_FRAGMENT: true,
   });
