@@ -237,6 +237,59 @@ describe('the page', () => {
     expect(read({ project_id: 'project-1', path: '/README.md' }).content).toBe('mine again');
   });
 
+  it('streams with at most one layout a frame, and nothing above moves', async () => {
+    fillWithSample(server);
+    const page = await open({ at: '#session/s-3' });
+    const session_id = 's-3';
+    for (let number = 1; number <= 150; number++) {
+      const fields = { id: `old-${number}`, session_id, global_offset: number };
+      const data = `Paragraph **${number}**\n\n* one\n* two\n`;
+      server.commit({ entity: 'message', data: message(fields, { type: 'markdown', data }) });
+    }
+    const fields = { id: 'new', session_id, global_offset: 151, streaming_status: 'streaming' as const };
+    server.commit({ entity: 'message', data: message(fields, { type: 'markdown', data: '' }) });
+    await page.getByText('Paragraph 150').waitFor();
+    await page.waitForTimeout(500);
+
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Performance.enable');
+    const metrics = async () => {
+      const { metrics } = await devtools.send('Performance.getMetrics');
+      return new Map(metrics.map(({ name, value }) => [name, value]));
+    };
+    await page.evaluate(() => {
+      const counter = globalThis as unknown as { frames: number };
+      counter.frames = 0;
+      const count = () => {
+        counter.frames++;
+        requestAnimationFrame(count);
+      };
+      requestAnimationFrame(count);
+    });
+    const before = await metrics();
+    let text = '';
+    for (let token = 0; token < 400; token++) {
+      text += token % 40 === 39 ? '\n\n' : ` word${token}`;
+      server.live(message(fields, { type: 'markdown', data: text }));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await page.getByText('word398').waitFor();
+    const after = await metrics();
+    const frames = await page.evaluate(() => (globalThis as unknown as { frames: number }).frames);
+    const grown = (name: string) => after.get(name)! - before.get(name)!;
+    const [script, style, layout] = ['ScriptDuration', 'RecalcStyleDuration', 'LayoutDuration'].map((name) =>
+      ((grown(name) * 1_000) / frames).toFixed(2),
+    );
+    console.log(
+      `${frames} frames, ${grown('LayoutCount')} layouts; a frame: script ${script} ms, style ${style} ms, layout ${layout} ms`,
+    );
+    expect(grown('LayoutCount')).toBeLessThanOrEqual(frames + 2);
+    const distance = await page
+      .locator('.scroller')
+      .evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
+    expect(distance).toBeLessThan(2);
+  });
+
   it('says what to do when it is signed out', async () => {
     const page = await open({ isSignedIn: false });
     await page.getByRole('heading', { name: 'This page is signed out' }).waitFor();

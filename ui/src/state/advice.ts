@@ -1,4 +1,4 @@
-import { LINE_CLOSED, LINE_TIMEOUT, RpcError } from '../wire/errors';
+import { isLineError, LINE_CLOSED, LINE_TIMEOUT, RpcError } from '../wire/errors';
 
 /** What a person can do about an error, by its code. */
 const ADVICE: Record<string, string> = {
@@ -18,7 +18,7 @@ const ADVICE: Record<string, string> = {
 export function explain(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const advice = error instanceof RpcError ? ADVICE[error.code] : undefined;
-  if (error instanceof RpcError && (error.code === LINE_CLOSED || error.code === LINE_TIMEOUT)) {
+  if (isLineError(error)) {
     return advice ?? message;
   }
   const sentence = message === '' ? '' : `${message[0]!.toUpperCase()}${message.slice(1)}`;

@@ -2,7 +2,7 @@ import { Database } from '../store/database';
 import { isTurnOver } from '../store/merge';
 import { Topic, type TopicState } from '../store/topic';
 import { Client, type ClientOptions, type LineState, type SignIn } from '../wire/client';
-import { LINE_CLOSED, LINE_TIMEOUT, RpcError } from '../wire/errors';
+import { isLineError } from '../wire/errors';
 import type { Methods, Project, Session } from '../wire/generated';
 import { newId } from '../wire/ids';
 import { explain } from './advice';
@@ -49,7 +49,12 @@ export class App {
 
   constructor(options: ClientOptions) {
     this.#client = new Client(options, {
-      state: (state) => (this.line = state),
+      state: (state) => {
+        this.line = state;
+        if (state.phase === 'connected') {
+          void this.#loadProjects();
+        }
+      },
       signedIn: (signIn) => this.#signedIn(signIn),
     });
   }
@@ -175,10 +180,18 @@ export class App {
     ];
     topic.start();
     this.#client.subscribeLive(`live:u=${signIn.user_id}`, (update) => this.conversation?.live(update));
-    void this.attempt(async () => {
-      this.projects = (await this.#client.call('v1.project.list', {})).items;
-    });
     this.#openSelected();
+  }
+
+  async #loadProjects(): Promise<void> {
+    try {
+      this.projects = (await this.#client.call('v1.project.list', {})).items;
+    } catch (error) {
+      // A broken line is told of by the line itself, and with the next one they are asked for again.
+      if (!isLineError(error)) {
+        this.tell(explain(error), true);
+      }
+    }
   }
 
   #openSelected(): void {
@@ -199,9 +212,7 @@ export class App {
       try {
         return await this.#client.call(method, request);
       } catch (error) {
-        const isLost =
-          error instanceof RpcError && (error.code === LINE_CLOSED || error.code === LINE_TIMEOUT);
-        if (!isLost || attempt === SEND_TRIES) {
+        if (!isLineError(error) || attempt === SEND_TRIES) {
           throw error;
         }
       }

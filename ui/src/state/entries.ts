@@ -53,41 +53,45 @@ export function entriesOf(messages: Message[], rtcs: Rtc[]): Entry[] {
       outputs.set(message.parent_message_id, content.data);
     }
   }
-  const entries: Entry[] = [];
-  const queued: Entry[] = [];
-  for (const message of [...messages].sort((one, other) => one.global_offset - other.global_offset)) {
-    const content = contentOf(message);
-    const { id } = message;
-    const isStreaming = message.streaming_status === 'streaming';
-    switch (content?.type) {
-      case 'text': {
-        const isQueued = message.streaming_status === 'pending';
-        (isQueued ? queued : entries).push({ kind: 'user', id, text: content.data, isQueued });
-        break;
-      }
-      case 'markdown': {
-        const isBroken = message.streaming_status === 'failed';
-        entries.push({ kind: 'answer', id, text: content.data, isStreaming, isBroken });
-        break;
-      }
-      case 'thinking':
-        entries.push({ kind: 'thinking', id, text: content.data, isStreaming });
-        break;
-      case 'toolcall_input':
-        entries.push({
-          kind: 'call',
-          id,
-          call: content.data,
-          output: outputs.get(id) ?? null,
-          rtc: rtcByMessage.get(id) ?? null,
-        });
-        break;
-      case 'error':
-        entries.push({ kind: 'error', id, error: content.data });
-        break;
-    }
+  const entries = [...messages]
+    .sort((one, other) => one.global_offset - other.global_offset)
+    .map((message) => entryOf(message, outputs.get(message.id) ?? null, rtcByMessage.get(message.id) ?? null))
+    .filter((entry) => entry !== null);
+  const isQueued = (entry: Entry) => entry.kind === 'user' && entry.isQueued;
+  return [...entries.filter((entry) => !isQueued(entry)), ...entries.filter(isQueued)];
+}
+
+/** The same entry as long as nothing of it changes, so that a frame of streamed text touches one entry only. */
+const made = new WeakMap<Message, { output: ToolCall | null; rtc: Rtc | null; entry: Entry | null }>();
+
+function entryOf(message: Message, output: ToolCall | null, rtc: Rtc | null): Entry | null {
+  const former = made.get(message);
+  if (former && former.output === output && former.rtc === rtc) {
+    return former.entry;
   }
-  return [...entries, ...queued];
+  const entry = makeEntry(message, output, rtc);
+  made.set(message, { output, rtc, entry });
+  return entry;
+}
+
+function makeEntry(message: Message, output: ToolCall | null, rtc: Rtc | null): Entry | null {
+  const content = contentOf(message);
+  const { id, streaming_status } = message;
+  const isStreaming = streaming_status === 'streaming';
+  switch (content?.type) {
+    case 'text':
+      return { kind: 'user', id, text: content.data, isQueued: streaming_status === 'pending' };
+    case 'markdown':
+      return { kind: 'answer', id, text: content.data, isStreaming, isBroken: streaming_status === 'failed' };
+    case 'thinking':
+      return { kind: 'thinking', id, text: content.data, isStreaming };
+    case 'toolcall_input':
+      return { kind: 'call', id, call: content.data, output, rtc };
+    case 'error':
+      return { kind: 'error', id, error: content.data };
+    default:
+      return null;
+  }
 }
 
 /** The arguments of a call: checked where there is a record of it, else as the model wrote them. */

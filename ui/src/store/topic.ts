@@ -71,7 +71,11 @@ export class Topic {
         // Asked again: the server has refused to recover from the position that it was given.
         const isRefused = wasAsked;
         wasAsked = true;
-        return this.#enqueue(() => this.#position(isRefused));
+        return this.#enqueue(() => this.#position(isRefused)).catch((error: unknown) => {
+          // The client library asks again by itself.
+          this.listener.state({ phase: 'failed', reason: reasonOf(error) });
+          throw error;
+        });
       },
       publication: (publication) => {
         if (generation === this.#generation) {
@@ -283,9 +287,8 @@ export class Topic {
       return;
     }
     this.#stop();
-    const reason = error instanceof Error ? error.message : String(error);
     const delay = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, MAX_RETRY_MS);
-    this.listener.state({ phase: 'failed', reason });
+    this.listener.state({ phase: 'failed', reason: reasonOf(error) });
     this.#retry = setTimeout(() => this.start(), delay);
   }
 
@@ -305,6 +308,10 @@ function newer(sorted: Publication[], cursor: Cursor): Publication[] {
 
 function isContiguous(news: Publication[], cursor: Cursor): boolean {
   return news.every(({ offset }, index) => offset === cursor.offset + 1 + index);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function isPositionLost(error: unknown): boolean {

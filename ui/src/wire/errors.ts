@@ -31,6 +31,11 @@ const LIBRARY_CODES: Record<number, string> = {
   112: UNRECOVERABLE_POSITION,
 };
 
+/** Whether a request got no answer; it may or may not have had its effect. */
+export function isLineError(error: unknown): boolean {
+  return error instanceof RpcError && (error.code === LINE_CLOSED || error.code === LINE_TIMEOUT);
+}
+
 /** Makes an `RpcError` of what the client library rejects with: `{code: number, message: "code: text"}`. */
 export function toRpcError(reason: unknown): RpcError {
   if (reason instanceof RpcError) {
