@@ -33,6 +33,8 @@ export default defineConfig({
           environment: 'jsdom',
           include: ['src/**/*.test.ts'],
           setupFiles: ['src/testing/setup.ts'],
+          // Timers are fake; this is for a machine that is busy with something else.
+          testTimeout: 60_000,
         },
       },
       {
