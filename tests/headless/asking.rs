@@ -47,6 +47,27 @@ fn the_diff_is_shown_first_and_nothing_happens_before_the_yes() {
     assert_whole(&last(&place));
 }
 
+/// Nothing is approved unseen: neither at the end of a long line nor behind many lines, nor what has no width.
+#[test]
+fn all_of_a_write_is_shown_before_the_yes() {
+    let line = format!("begin{}end of the line", " ".repeat(600));
+    let many: String = (0..2000).map(|number| format!("line {number}\n")).collect();
+    for (content, last, shown) in [
+        (line.as_str(), line.as_str(), line.as_str()),
+        (many.trim_end(), "line 1999", "line 1999"),
+        ("a\u{200b}b\u{e0041}", "a\u{200b}b\u{e0041}", "a\u{fffd}b\u{fffd}"),
+    ] {
+        let place = project(&[]);
+        let request = format!("create made.txt with '{content}'");
+        let ended = ask(&place, &request, &MANUAL, "y\n");
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let (before, _) = ended.stderr.split_once("Run it?").expect("it is asked about");
+        assert!(before.contains(&format!("    +{shown}\n")), "{before}");
+        let made = self::content(&place, "made.txt");
+        assert!(made.trim_end().ends_with(last), "{made}");
+    }
+}
+
 #[test]
 fn every_spelling_of_an_answer_is_taken_and_anything_else_is_asked_again() {
     for (answers, changed, asked, code) in [

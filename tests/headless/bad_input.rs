@@ -102,10 +102,10 @@ fn a_broken_configuration_is_told_with_file_line_and_field() {
     rtc-headless: the configuration PLACE/config.toml is wrong, line 3, field `base_url`: this is no address: it has to begin with http:// or https:// and to name a host
 
     wrong model, listed: exit 2
-    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `nope`; there are: offline
+    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `nope`; there are: offline, ollama/MODEL
 
     wrong model, with sessions: exit 2
-    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `nope`; there are: offline
+    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `nope`; there are: offline, ollama/MODEL
 
     missing field: exit 2
     rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `[models.small]`: missing field `api`
@@ -132,16 +132,16 @@ fn an_unknown_model_lists_what_there_is() {
         }),
     ]), @"
     nothing configured: exit 2
-    rtc-headless: there is no model `large`; there are: offline
+    rtc-headless: there is no model `large`; there are: offline, ollama/MODEL
 
     something configured: exit 2
-    rtc-headless: there is no model `large`; there are: offline, small
+    rtc-headless: there is no model `large`; there are: offline, small, ollama/MODEL
 
     in the configuration: exit 2
-    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `large`; there are: offline
+    rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `model`: there is no model `large`; there are: offline, ollama/MODEL
 
     from the environment: exit 2
-    rtc-headless: there is no model `large`; there are: offline
+    rtc-headless: there is no model `large`; there are: offline, ollama/MODEL
     ");
 }
 

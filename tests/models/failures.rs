@@ -85,12 +85,12 @@ fn what_stays_wrong_is_told_at_once() {
         insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n").replace("the provider's filter stopped the reply", "it did not say why"), @"
         wrong key: exit 4: The model gave no answer: the model did not accept the key (status 401: invalid key [key]); check the key of this model in the configuration
         no rights: exit 4: The model gave no answer: the model did not accept the key (status 403: {}); check the key of this model in the configuration
-        no such model: exit 1: The model gave no answer: the model did not accept the request (there is no model `m-1` there, status 404: unknown model); check that the configured model and API match
+        no such model: exit 4: The model gave no answer: the model did not accept the request (there is no model `m-1` there, status 404: unknown model); check that the configured model and API match
         too long: exit 1: The model gave no answer: the conversation is longer than this model can read; compact it, or begin a new session
-        not understood: exit 1: The model gave no answer: the model did not accept the request (status 400: extra field); check that the configured model and API match
+        not understood: exit 4: The model gave no answer: the model did not accept the request (status 400: extra field); check that the configured model and API match
         no money: exit 4: The model gave no answer: the model did not accept the key (status 429: check your plan); check the key of this model in the configuration
         a long wait: exit 4: The model gave no answer: the model's rate limit is reached for another 3600 s; wait, or choose another model
-        another address: exit 1: The model gave no answer: the model did not accept the request (status 302, another address; put it into the base URL); check that the configured model and API match
+        another address: exit 4: The model gave no answer: the model did not accept the request (status 302, another address; put it into the base URL); check that the configured model and API match
         a web page: exit 4: The model gave no answer: the model cannot be reached (a web page answered where the model should); check the network and the base URL, then try again
         declined: exit 4: The model gave no answer: the model declined to answer (it did not say why); put the request differently, or choose another model
         "); }
@@ -127,8 +127,8 @@ fn what_may_pass_is_tried_again_and_told_in_the_end() {
     overloaded: exit 4: The model gave no answer: the model is overloaded; try again in a moment, or choose another model
     a fault: exit 4: The model gave no answer: the model's server failed (status 500: it broke); try again in a moment, or choose another model
     too many: exit 4: The model gave no answer: the model's rate limit is reached for another 1 s; wait, or choose another model
-    nothing: exit 1: The model gave no answer: the model's reply broke off (it is empty); ask again
-    broken off before a word: exit 1: The model gave no answer: the model's reply broke off (unexpected EOF during chunk size line); ask again
+    nothing: exit 4: The model gave no answer: the model's reply broke off (it is empty); ask again
+    broken off before a word: exit 4: The model gave no answer: the model's reply broke off (unexpected EOF during chunk size line); ask again
     an error for an answer: exit 4: The model gave no answer: the model is overloaded; try again in a moment, or choose another model
     ");
 }
@@ -161,7 +161,7 @@ fn what_passes_is_not_noticed() {
 }
 
 #[test]
-fn a_reply_that_breaks_off_after_its_first_words_is_a_failure() {
+fn a_reply_that_breaks_off_after_its_first_words_is_asked_for_again() {
     let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     for dialect in BOTH {
         let begun = Answer::text("Hello there.").without_end();
@@ -173,13 +173,28 @@ fn a_reply_that_breaks_off_after_its_first_words_is_a_failure() {
         ];
         let mut all = Vec::new();
         for (name, answer) in cases {
-            let (told, asked) = fails(dialect, vec![answer]);
-            assert_eq!(asked, 1, "what was delivered is not asked for again: {name}");
+            let answers = [answer.clone(), Answer::text("Hello there, whole.")];
+            let desk = Desk::new(dialect, FILES, ModelServer::in_order(answers));
+            let ran = desk.run("hello", &[]);
+            assert_eq!(
+                (ran.code, ran.stdout.as_str()),
+                (Some(0), "Hello there, whole.\n"),
+                "{name}: {}",
+                ran.stderr
+            );
+            let asked = desk.asked();
+            assert_eq!(asked.len(), 2, "{name}");
+            assert_eq!(
+                asked[0].body, asked[1].body,
+                "what broke off is no part of it: {name}"
+            );
+            let (told, asked) = fails(dialect, vec![answer; 4]);
+            assert_eq!(asked, 4, "{name}");
             all.push(format!("{name}: {told}"));
         }
         insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @"
-        no end: exit 1: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
-        reset: exit 1: The model gave no answer: the model's reply broke off (unexpected EOF during chunk size line); ask again
+        no end: exit 4: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
+        reset: exit 4: The model gave no answer: the model's reply broke off (unexpected EOF during chunk size line); ask again
         an error: exit 4: The model gave no answer: the model is overloaded; try again in a moment, or choose another model
         "); }
     }
@@ -200,11 +215,13 @@ fn an_error_in_the_stream_is_told_by_its_class() {
     ];
     for dialect in BOTH {
         let mut all = Vec::new();
-        for (name, kind, message) in cases {
+        for (at, (name, kind, message)) in cases.into_iter().enumerate() {
+            let may_pass = at < 3;
             let error = json!({"type": "error", "error": {"type": kind, "message": message}});
             let within = Answer::text("Hello there.").without_end().event(&error);
-            let (told, asked) = fails(dialect, vec![within]);
-            assert_eq!(asked, 1, "{name}");
+            let times = if may_pass { 4 } else { 1 };
+            let (told, asked) = fails(dialect, vec![within; times]);
+            assert_eq!(asked, times, "{name}");
             all.push(format!("{name}: {told}"));
         }
         insta::allow_duplicates! { insta::assert_snapshot!(all.join("\n"), @"
@@ -214,9 +231,9 @@ fn an_error_in_the_stream_is_told_by_its_class() {
         wrong key: exit 4: The model gave no answer: the model did not accept the key (invalid key [key]); check the key of this model in the configuration
         no rights: exit 4: The model gave no answer: the model did not accept the key (not for you); check the key of this model in the configuration
         no money: exit 4: The model gave no answer: the model did not accept the key (check your plan); check the key of this model in the configuration
-        not understood: exit 1: The model gave no answer: the model did not accept the request (extra field); check that the configured model and API match
+        not understood: exit 4: The model gave no answer: the model did not accept the request (extra field); check that the configured model and API match
         too long: exit 1: The model gave no answer: the conversation is longer than this model can read; compact it, or begin a new session
-        no such model: exit 1: The model gave no answer: the model did not accept the request (there is no model `m-1` there, unknown model); check that the configured model and API match
+        no such model: exit 4: The model gave no answer: the model did not accept the request (there is no model `m-1` there, unknown model); check that the configured model and API match
         "); }
     }
 }
@@ -311,17 +328,17 @@ fn a_stall_that_does_not_end_is_told() {
         ModelServer::in_order(stalls),
         "idle_timeout_ms = 100",
     );
-    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 1: The model gave no answer: the model's reply broke off (no byte for 0.1 s); ask again");
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 4: The model gave no answer: the model's reply broke off (no byte for 0.1 s); ask again");
     let within = Answer::text("Hello").without_end();
     let length = within.body(Dialect::Chat).len();
-    let stalls = vec![within.stall_after(length)];
+    let stalls = vec![within.stall_after(length); 4];
     let desk = Desk::configured(
         Dialect::Chat,
         FILES,
         ModelServer::in_order(stalls),
         "idle_timeout_ms = 100",
     );
-    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 1: The model gave no answer: the model's reply broke off (no byte for 0.1 s); ask again");
+    insta::assert_snapshot!(told(&desk.run("hello", &[])), @"exit 4: The model gave no answer: the model's reply broke off (no byte for 0.1 s); ask again");
 }
 
 #[test]
@@ -349,11 +366,12 @@ fn a_key_that_is_not_set_is_named() {
 
 #[test]
 fn the_next_turn_works_after_a_failure() {
-    let answers = [Answer::text("Hel").without_end(), Answer::text("Here again.")];
+    let mut answers = vec![Answer::text("Hel").without_end(); 4];
+    answers.push(Answer::text("Here again."));
     let desk = Desk::new(Dialect::Messages, FILES, ModelServer::in_order(answers));
-    assert_eq!(desk.run("hello", &[]).code, Some(1));
+    assert_eq!(desk.run("hello", &[]).code, Some(4));
     let ran = desk.run("still there?", &["--continue"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Here again.\n"));
-    let messages = desk.asked()[1].messages();
+    let messages = desk.asked()[4].messages();
     assert_eq!(messages.len(), 1, "what broke off is not sent back: {messages:?}");
 }

@@ -40,6 +40,7 @@ fn all_models_are_listed_for_a_person() {
       big           claude-x, anthropic-messages at https://api.anthropic.com (no key: BIG_KEY is not set)
     * small         qwen, openai-chat at http://127.0.0.1:9/v1
       openai/MODEL  openai-chat at https://api.openai.com/v1
+      ollama/MODEL  ollama
     ");
 }
 
@@ -61,6 +62,7 @@ fn all_models_are_listed_for_a_program() {
     {"name":"offline","api":"offline","model":null,"base_url":null,"spoken":true,"key":"not_needed","context":null,"default":false}
     {"name":"big","api":"anthropic-messages","model":"claude-x","base_url":"https://api.anthropic.com","spoken":true,"key":"set","context":null,"default":false}
     {"name":"small","api":"openai-chat","model":"qwen","base_url":"http://127.0.0.1:9/v1","spoken":true,"key":"not_needed","context":32000,"default":false}
+    {"name":"ollama/MODEL","api":"ollama","model":null,"base_url":null,"spoken":true,"key":"not_needed","context":null,"default":false}
     {"name":"openai/gpt-x","api":"openai-chat","model":"gpt-x","base_url":"https://api.openai.com/v1","spoken":true,"key":{"missing":"OPENAI_API_KEY"},"context":null,"default":true}
     "#);
 }
@@ -69,5 +71,5 @@ fn all_models_are_listed_for_a_program() {
 fn an_unknown_model_lists_what_there_is() {
     let (code, told, error) = list(&["--model", "large"], &[("ANTHROPIC_API_KEY", "x")]);
     assert_eq!((code, told.as_str()), (Some(2), ""));
-    insta::assert_snapshot!(error, @"rtc-headless: there is no model `large`; there are: offline, big, small, anthropic/MODEL");
+    insta::assert_snapshot!(error, @"rtc-headless: there is no model `large`; there are: offline, big, small, anthropic/MODEL, ollama/MODEL");
 }

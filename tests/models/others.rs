@@ -173,14 +173,14 @@ fn failures_end_as_those_of_every_model_do() {
             Dialect::Ollama,
             vec![Answer::status(404, r#"{"error":"model 'x' not found"}"#)],
         ),
-        ("broken off", "ollama", Dialect::Ollama, vec![begun()]),
-        ("broken off", "gemini", Dialect::Gemini, vec![begun()]),
-        ("broken off", "groq", Dialect::Chat, vec![begun()]),
+        ("broken off", "ollama", Dialect::Ollama, vec![begun(); 4]),
+        ("broken off", "gemini", Dialect::Gemini, vec![begun(); 4]),
+        ("broken off", "groq", Dialect::Chat, vec![begun(); 4]),
         (
             "an error in the stream",
             "gemini",
             Dialect::Gemini,
-            vec![begun().event(&in_stream)],
+            vec![begun().event(&in_stream); 4],
         ),
         (
             "refused",
@@ -202,13 +202,13 @@ fn failures_end_as_those_of_every_model_do() {
     insta::assert_snapshot!(all.join("\n"), @"
     wrong key, groq: exit 4: The model gave no answer: the model did not accept the key (status 401: invalid key [key]); check the key of this model in the configuration
     wrong key, gemini: exit 4: The model gave no answer: the model did not accept the key (status 401: invalid key [key]); check the key of this model in the configuration
-    no such model, ollama: exit 1: The model gave no answer: the model did not accept the request (there is no model `x` there, status 404: model 'x' not found); check that the configured model and API match
-    broken off, ollama: exit 1: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
-    broken off, gemini: exit 1: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
-    broken off, groq: exit 1: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
+    no such model, ollama: exit 4: The model gave no answer: the model did not accept the request (there is no model `x` there, status 404: model 'x' not found); check that the configured model and API match
+    broken off, ollama: exit 4: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
+    broken off, gemini: exit 4: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
+    broken off, groq: exit 4: The model gave no answer: the model's reply broke off (it ended in the middle); ask again
     an error in the stream, gemini: exit 4: The model gave no answer: the model is overloaded; try again in a moment, or choose another model
     refused, gemini: exit 4: The model gave no answer: the model declined to answer (SAFETY); put the request differently, or choose another model
-    a web page, ollama: exit 1: The model gave no answer: the model's reply broke off (an event is not what this provider says); ask again
+    a web page, ollama: exit 4: The model gave no answer: the model's reply broke off (an event is not what this provider says); ask again
     ");
 }
 

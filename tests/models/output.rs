@@ -1,13 +1,15 @@
 //! What stands on stdout: each form pinned, and all of it delivered however slowly it is read.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdout, Stdio};
 use std::thread::JoinHandle;
 
 use nix::fcntl::{FcntlArg, fcntl};
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
 use rtc_tests::model_server::{Answer, Dialect, ModelServer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::desk::Desk;
 
@@ -73,6 +75,12 @@ impl Redacted {
         self.value(&mut value);
         value.to_string()
     }
+}
+
+/// Whether it tells of a text that is being written.
+fn is_live(line: &str) -> bool {
+    let update: Value = serde_json::from_str(line).expect("each line is JSON");
+    update["offset"] == 0
 }
 
 fn is_only_executing(line: &str) -> bool {
@@ -147,8 +155,10 @@ fn stream_json_is_every_update_and_the_object() {
     let printed = printed("stream-json");
     let mut redacted = Redacted::default();
     // Where a call takes long, one more update says so: how fast this machine is is not pinned.
+    // What is told of a text while it comes is told only where there is time for it.
     let lines = printed
         .lines()
+        .filter(|line| !is_live(line))
         .filter(|line| !is_only_executing(line))
         .map(|line| redacted.line(line))
         .collect::<Vec<_>>();
@@ -163,6 +173,38 @@ fn stream_json_is_every_update_and_the_object() {
     {"id":"ID16","items":[{"entity":"message","action":"updated","entity_id":"ID15"},{"entity":"turn","action":"updated","entity_id":"ID4"},{"entity":"session","action":"updated","entity_id":"ID2"}],"data_list":[{"id":"ID15"},{"id":"ID4"},{"id":"ID2"}],"offset":"N"}
     {"result":{"session_id":"ID2","turn_id":"ID4","status":"completed","error":null,"text":"I look.\n\nIt says “one”.","calls":[{"id":"ID11","client_id":"ID17","session_id":"ID2","device_id":"ID18","turn_id":"ID4","message_id":"ID10","output_message_id":"ID13","offset":1,"tool_name":"read","parameters":{"path":"/a.txt"},"status":"completed","attempt":1,"result":"     1\tone","error_message":null,"created_at":"TIME","updated_at":"TIME","completed_at":"TIME"}],"changes":[],"usage":{"input_tokens":40,"output_tokens":20}}}
     "#);
+}
+
+#[test]
+fn a_text_is_told_while_it_is_written() {
+    let begun = Answer::text("It says").without_end();
+    let length = begun.body(Dialect::Messages).len();
+    let server = ModelServer::in_order([begun.stall_after(length)]);
+    let desk = Desk::new(Dialect::Messages, FILES, server);
+    let mut slow = start(&desk, "stream-json");
+    let live = BufReader::new(&mut slow.stdout)
+        .lines()
+        .map(|line| line.expect("stdout is text"))
+        .find(|line| is_live(line) && line.contains("It says"))
+        .expect("it is told whole");
+    let update: Value = serde_json::from_str(&live).expect("JSON");
+    let message = &update["data_list"][0];
+    assert_eq!(
+        update["items"],
+        json!([{"entity": "message", "action": "updated", "entity_id": message["id"]}])
+    );
+    assert_eq!(message["streaming_status"], "streaming");
+    assert_eq!(
+        message["content"],
+        json!({"type": "markdown", "data": "It says"}).to_string()
+    );
+    let process = Pid::from_raw(i32::try_from(slow.child.id()).expect("a process id is an i32"));
+    signal::kill(process, Signal::SIGINT).expect("it is there");
+    let mut rest = String::new();
+    slow.stdout.read_to_string(&mut rest).expect("stdout is text");
+    let last: Value = serde_json::from_str(rest.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last["result"]["text"], "It says");
+    assert_eq!(slow.end().0, Some(5));
 }
 
 /// A running process and what reads its stderr.

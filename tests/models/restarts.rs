@@ -94,6 +94,6 @@ fn a_turn_goes_on_only_where_it_began() {
         .rfind(|line| !line.is_empty())
         .unwrap_or_default();
     insta::assert_snapshot!(told, @"The model gave no answer: the model did not accept the request (the turn began with the model `scripted/m-1`, which is not configured any more); check that the configured model and API match");
-    assert_eq!(again.code, Some(1));
+    assert_eq!(again.code, Some(4));
     assert_eq!(desk.server.asked().len(), 2, "no other model is asked");
 }

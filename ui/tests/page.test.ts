@@ -230,7 +230,7 @@ describe('the page', () => {
     write({ project_id: 'project-1', path: '/README.md', content: 'theirs', base_hash: hash });
     await text.fill('mine again');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('was changed since you opened it').waitFor();
+    await page.getByText('since you opened it').waitFor();
     await shoot(page, 'conflict-1280-light');
     await page.getByRole('button', { name: 'Overwrite with mine' }).click();
     await page.getByRole('button', { name: 'Saved' }).waitFor();

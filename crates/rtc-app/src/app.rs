@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rtc_engine::{Engine, TodoWrite, UserCommand};
+use rtc_engine::{Engine, TodoWrite};
 use rtc_executor::{Executor, Folders};
 use rtc_model::ModelId;
+use rtc_realtime::{Rpc, Sources};
 use rtc_script::{Script, Workers};
 use rtc_store::{SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
@@ -14,7 +15,8 @@ use rtc_types::{DeviceId, Project, UserId};
 use crate::data::Identity;
 use crate::host::AppHost;
 use crate::port::EnginePort;
-use crate::{Config, Error, Models, SystemClock, data, models};
+use crate::realtime::Realtime;
+use crate::{Config, Error, Instance, Models, SystemClock, Tokens, data, instance, models};
 
 /// What an app is opened with.
 #[derive(Debug, Clone, Default)]
@@ -36,9 +38,9 @@ pub struct App {
     engine: Engine,
     executor: Executor,
     config: Config,
-    own_data: PathBuf,
     user: UserId,
     device: DeviceId,
+    realtime: Arc<Realtime>,
 }
 
 impl App {
@@ -119,6 +121,7 @@ impl App {
         let places = Folders::new(own_data.clone())?;
         let executor = Executor::new(Arc::new(port.clone()), tools.clone(), Arc::new(places));
         tools.register(handle(TodoWrite));
+        let listed = tools.clone();
         let clock = Arc::new(SystemClock);
         let host = Arc::new(AppHost {
             clock: clock.clone(),
@@ -130,12 +133,23 @@ impl App {
             executor: executor.clone(),
         });
         let engine = Engine::open(store, identity.user_id, clock, host).await?;
-        port.connect(&engine);
+        port.connect(&engine, identity.device_id);
+        let realtime = Realtime {
+            engine: engine.clone(),
+            executor: executor.clone(),
+            tools: listed,
+            models: Models::of(&config),
+            mode: config.mode.unwrap_or_default(),
+            user: identity.user_id,
+            device: identity.device_id,
+            own_data: own_data.clone(),
+            projects: std::sync::Mutex::default(),
+        };
         Ok(Self {
+            realtime: Arc::new(realtime),
             engine,
             executor,
             config,
-            own_data,
             user: identity.user_id,
             device: identity.device_id,
         })
@@ -163,26 +177,47 @@ impl App {
 
     /// The project of a folder of this machine. The folder must exist and be readable.
     pub async fn open_project(&self, root: &Path) -> Result<Project, Error> {
-        let (named, own_data) = (root.to_owned(), self.own_data.clone());
-        let real = tokio::task::spawn_blocking(move || -> Result<PathBuf, Error> {
-            let project = rtc_fs::Project::open_apart(&named, &own_data)?;
-            Ok(project.real_root().to_owned())
-        });
-        let real = real.await.map_err(|error| Error::Data {
-            path: root.to_owned(),
+        self.realtime.open_project(root).await
+    }
+
+    /// What connections read.
+    pub fn sources(&self) -> Arc<dyn Sources> {
+        self.realtime.clone()
+    }
+
+    /// What clients can call.
+    pub fn rpc(&self) -> Arc<dyn Rpc> {
+        self.realtime.clone()
+    }
+
+    /// The tokens of this installation.
+    pub async fn tokens(&self) -> Result<Tokens, Error> {
+        self.in_data(|folder| Tokens::open(folder, Arc::new(SystemClock)))
+            .await
+    }
+
+    /// Tells other processes of this user how this one is reached.
+    pub async fn announce(&self, instance: Instance) -> Result<(), Error> {
+        self.in_data(move |folder| instance::announce(folder, &instance))
+            .await
+    }
+
+    /// Tells them that it cannot be reached any more.
+    pub async fn withdraw(&self) -> Result<(), Error> {
+        self.in_data(instance::withdraw).await
+    }
+
+    /// Does something with the data folder that blocks.
+    async fn in_data<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Path) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let folder = self.realtime.own_data.clone();
+        let working = tokio::task::spawn_blocking(move || work(&folder));
+        working.await.map_err(|error| Error::Data {
+            path: self.realtime.own_data.clone(),
             reason: error.to_string(),
-        })??;
-        let root = real
-            .to_str()
-            .ok_or_else(|| Error::NotUnicode(real.clone()))?
-            .to_owned();
-        Ok(self
-            .engine
-            .tell_user(UserCommand::OpenProject {
-                device: self.device,
-                root,
-            })
-            .await?)
+        })?
     }
 
     /// Ends everything. What goes on goes on at the next start.

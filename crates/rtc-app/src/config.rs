@@ -294,7 +294,7 @@ mod tests {
         the configuration DIR/config.toml is wrong, line 2, field `context`: it has to be more than 0
         the configuration DIR/config.toml is wrong, line 3, field `idle_timeout_ms`: it has to be more than 0
         the configuration DIR/config.toml is wrong, line 3, field `prices`: a price is 0 or more
-        the configuration DIR/config.toml is wrong, line 2, field `model`: there is no model `nope`; there are: offline, small
+        the configuration DIR/config.toml is wrong, line 2, field `model`: there is no model `nope`; there are: offline, small, ollama/MODEL
         ");
     }
 

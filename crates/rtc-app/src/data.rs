@@ -77,44 +77,74 @@ pub(crate) fn make(path: &Path) -> Result<(), Error> {
     builder.create(path).map_err(failed)
 }
 
-/// Reads who this installation is, or makes it up once. Called while the store's lock is held.
+/// Reads who this installation is, or makes it up once.
 pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
     let path = folder.join(IDENTITY);
-    let failed = |error: std::io::Error| Error::Data {
+    let damaged = |error: serde_json::Error| Error::Identity {
         path: path.clone(),
         reason: error.to_string(),
     };
-    match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Identity {
-            path: path.clone(),
-            reason: error.to_string(),
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let identity = Identity {
-                user_id: UserId::new(Uuid::new_v4()),
-                device_id: DeviceId::new(Uuid::new_v4()),
-            };
-            write(folder, &path, &identity).map_err(failed)?;
-            Ok(identity)
-        }
-        Err(error) => Err(failed(error)),
-    }
+    let made_up = Identity {
+        user_id: UserId::new(Uuid::new_v4()),
+        device_id: DeviceId::new(Uuid::new_v4()),
+    };
+    let made_up = serde_json::to_vec_pretty(&made_up).map_err(damaged)?;
+    let bytes = made_once(folder, IDENTITY, &made_up).map_err(|error| Error::Data {
+        path: path.clone(),
+        reason: error.to_string(),
+    })?;
+    serde_json::from_slice(&bytes).map_err(damaged)
 }
 
-/// All or nothing: an installation that forgot who it is would not find its sessions again.
-fn write(folder: &Path, path: &Path, identity: &Identity) -> std::io::Result<()> {
-    let temporary = folder.join("identity.json.new");
+/// What a file of the data folder holds. If it is not there yet it is made with this content, for its owner only, whole
+/// and durable or not at all; of two processes that make it at once, one does, and both get the same.
+pub(crate) fn made_once(folder: &Path, name: &str, content: &[u8]) -> std::io::Result<Vec<u8>> {
+    let path = folder.join(name);
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        other => return other,
+    }
+    let temporary = write_beside(folder, name, content)?;
+    match std::fs::hard_link(&temporary, &path) {
+        Ok(()) => std::fs::remove_file(&temporary)?,
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => std::fs::remove_file(&temporary)?,
+        // A file system without links.
+        Err(_) => std::fs::rename(&temporary, &path)?,
+    }
+    sync_folder(folder)?;
+    std::fs::read(&path)
+}
+
+/// Writes a file of the data folder, for its owner only, whole and durable or not at all.
+pub(crate) fn replace(folder: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
+    let temporary = write_beside(folder, name, content)?;
+    std::fs::rename(temporary, folder.join(name))?;
+    sync_folder(folder)
+}
+
+/// What was made, renamed or removed in the folder stays so.
+pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    if cfg!(unix) {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn write_beside(folder: &Path, name: &str, content: &[u8]) -> std::io::Result<PathBuf> {
+    let temporary = folder.join(format!("{name}.{}.new", std::process::id()));
+    let mut options = for_its_owner();
+    let mut file = options.write(true).create(true).truncate(true).open(&temporary)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    Ok(temporary)
+}
+
+/// How files are made that nobody else may read.
+pub(crate) fn for_its_owner() -> std::fs::OpenOptions {
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&temporary)?;
-    file.write_all(serde_json::to_string_pretty(identity)?.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&temporary, path)?;
-    #[cfg(unix)]
-    std::fs::File::open(folder)?.sync_all()?;
-    Ok(())
+    options
 }
 
 #[cfg(test)]
@@ -166,5 +196,16 @@ mod tests {
         assert_eq!(identity(&data).unwrap(), first);
         std::fs::write(data.join("identity.json"), "{").unwrap();
         assert!(identity(&data).is_err(), "a damaged one is told, never replaced");
+    }
+
+    #[test]
+    fn a_file_is_made_once_and_replaced_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(made_once(folder.path(), "key", b"first").unwrap(), b"first");
+        assert_eq!(made_once(folder.path(), "key", b"second").unwrap(), b"first");
+        replace(folder.path(), "key", b"third").unwrap();
+        assert_eq!(made_once(folder.path(), "key", b"fourth").unwrap(), b"third");
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 1, "nothing temporary is left");
     }
 }

@@ -72,6 +72,21 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// The file of the key that signs tokens is not one.
+    #[error(
+        "{} is damaged; restore the file, or remove it: then a new one is made, and the tokens made so far are no longer valid",
+        path.display()
+    )]
+    Key {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The token that was named is none of this installation's.
+    #[error("{0}, or it was made by another installation; name its data folder with --data")]
+    Token(rtc_realtime::Denied),
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes, without which no key can be made")]
+    NoRandom,
     /// Another process works with the data folder.
     #[error(
         "another process is using the data folder {}; close it first, or name another folder with --data",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rtc_model::{ApiKey, Endpoint, Key, Model, ModelId, OfflineModel};
-use serde::Serialize;
+use rtc_wire::rpc::{KeyState, ModelEntry};
 
 use crate::config::ModelConfig;
 use crate::{Config, Error};
@@ -27,39 +27,6 @@ pub struct Models {
     environment: Box<Environment>,
     /// Those that were asked, with their connections.
     open: Mutex<HashMap<ModelId, Arc<dyn Model>>>,
-}
-
-/// A model as it is listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ModelEntry {
-    /// What `--model` takes; for a provider `NAME/MODEL`, with the model still to be named.
-    pub name: String,
-    /// The dialect.
-    pub api: String,
-    /// The provider's name of the model, if it is settled.
-    pub model: Option<String>,
-    /// Where it is, without user and password; absent for the provider's own address.
-    pub base_url: Option<String>,
-    /// Whether this version speaks the dialect.
-    pub spoken: bool,
-    /// Whether it has the key that it needs.
-    pub key: KeyState,
-    /// How many tokens it takes, if that is configured.
-    pub context: Option<u64>,
-    /// Whether it answers when no model is named.
-    pub default: bool,
-}
-
-/// Whether a model has its key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KeyState {
-    /// It needs none.
-    NotNeeded,
-    /// It has one.
-    Set,
-    /// The environment variable that should hold it is not set.
-    Missing(String),
 }
 
 /// A model that could be asked.
@@ -138,7 +105,7 @@ impl Models {
     /// The names that `--model` takes.
     pub fn known(&self) -> Vec<String> {
         let configured = self.configured.keys().filter(|name| *name != OFFLINE).cloned();
-        let providers = self.with_key().map(|provider| format!("{}/MODEL", provider.name));
+        let providers = self.usable().map(|provider| format!("{}/MODEL", provider.name));
         std::iter::once(OFFLINE.to_owned())
             .chain(configured)
             .chain(providers)
@@ -180,7 +147,7 @@ impl Models {
             };
             entries.push(entry(name, &config.api, endpoint, config.context, default));
         }
-        for provider in self.with_key() {
+        for provider in self.usable() {
             let endpoint = self.of_provider(&provider, "MODEL");
             let name = format!("{}/MODEL", provider.name);
             let mut entry = entry(&name, provider.api, Some(&endpoint), None, default);
@@ -197,6 +164,12 @@ impl Models {
 
     fn variable(&self, name: &str) -> Option<String> {
         (self.environment)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    /// The providers that can be asked: those whose key is there, and those that need none.
+    fn usable(&self) -> impl Iterator<Item = Provider> {
+        let without = providers().filter(|provider| provider.key_env.is_none());
+        self.with_key().chain(without)
     }
 
     /// The providers whose key is there; of several with the same key the best known.

@@ -4,30 +4,38 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use rtc_engine::{Call, Command, Done, Engine, Outcome, StoredSession, WeakEngine};
+use rtc_engine::{Call, Command, Done, Engine, Outcome, SessionState, StoredSession, WeakEngine};
 use rtc_executor::{Claimed, OpenCall, Port, PortError, Started, Terms};
 use rtc_tool::{Access, Policy, Progress, ToolError};
-use rtc_types::{Code, RtcId, SessionId};
+use rtc_types::{Code, DeviceId, RtcId, SessionId};
 use serde_json::Value;
 
 /// Reaches the engine once there is one: the engine is made after the executor that it wakes. It does not keep it, since
 /// the engine's host holds the executor, which holds this.
 #[derive(Clone, Default)]
-pub struct EnginePort(Arc<OnceLock<WeakEngine>>);
+pub struct EnginePort(Arc<OnceLock<(WeakEngine, DeviceId)>>);
 
 impl EnginePort {
-    /// From now on it reaches this engine; an earlier one stays.
-    pub fn connect(&self, engine: &Engine) {
-        let _ = self.0.set(engine.downgrade());
+    /// From now on it reaches this engine, for this device; an earlier one stays.
+    pub fn connect(&self, engine: &Engine, device: DeviceId) {
+        let _ = self.0.set((engine.downgrade(), device));
     }
 
     /// The engine, once there is one and as long as there is.
     pub(crate) fn connected(&self) -> Option<Engine> {
-        self.0.get()?.upgrade()
+        self.0.get()?.0.upgrade()
+    }
+
+    /// The call that is next, if it runs on this device: each runs on that of its session.
+    fn next_here<'s>(&self, state: &'s SessionState) -> Option<&'s Call> {
+        let (_, device) = self.0.get()?;
+        state
+            .next_for_executor()
+            .filter(|call| call.stored.entity.device_id == *device)
     }
 
     fn engine(&self) -> Result<Engine, PortError> {
-        let engine = self
+        let (engine, _) = self
             .0
             .get()
             .ok_or_else(|| PortError::Later("the engine is not there yet".into()))?;
@@ -74,7 +82,7 @@ fn port_error(error: rtc_engine::Error) -> PortError {
 impl Port for EnginePort {
     async fn next(&self, session: SessionId) -> Result<Option<RtcId>, PortError> {
         let state = self.engine()?.wake(session).await.map_err(port_error)?;
-        Ok(state.next_for_executor().map(|call| call.stored.entity.id))
+        Ok(self.next_here(&state).map(|call| call.stored.entity.id))
     }
 
     async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError> {
@@ -82,11 +90,12 @@ impl Port for EnginePort {
         let Some(stored) = engine.rtc(rtc).await.map_err(port_error)? else {
             return Ok(None);
         };
+        if !stored.is_settled() {
+            // What is prepared from here on is what was looked at.
+            engine.settle(&stored).await.map_err(port_error)?;
+        }
         let state = engine.wake(stored.entity.session_id).await.map_err(port_error)?;
-        let Some(call) = state
-            .next_for_executor()
-            .filter(|call| call.stored.entity.id == rtc)
-        else {
+        let Some(call) = self.next_here(&state).filter(|call| call.stored.entity.id == rtc) else {
             return Ok(None);
         };
         let Some(stored_session) = &state.session else {

@@ -8,8 +8,8 @@ mod stop;
 use std::sync::Arc;
 
 use rtc_types::{
-    ClientId, Code, ContentData, MessageRole, OwnerKind, Session, SessionStatus, StreamingStatus, Turn,
-    TurnId, TurnStatus,
+    ClientId, Code, ContentData, MessageRole, OwnerKind, Session, SessionStatus, StreamingStatus, Timestamp,
+    Turn, TurnId, TurnStatus,
 };
 
 use crate::Error;
@@ -35,6 +35,7 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
             reply,
             calls,
         } => reply::replied(&mut draft, turn, &model, *reply, calls),
+        Command::ReplyBrokeOff { turn } => reply::broke_off(&mut draft, turn),
         Command::ModelFailed {
             turn,
             category,
@@ -66,9 +67,56 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
             call::reconsider_approvals(&mut draft);
             Done::Ok
         }
+        Command::Close => close(&mut draft),
+        Command::Open => open(&mut draft),
+        Command::Change { title, deleted_at } => change(&mut draft, title, deleted_at)?,
+        Command::Sent { rtc } => call::sent(&mut draft, rtc),
         Command::Recover => recover(&mut draft),
     };
     Ok(draft.finish(done))
+}
+
+fn close(draft: &mut Draft) -> Done {
+    let now = draft.now;
+    match &mut draft.state.session {
+        Some(session) if session.entity.status != SessionStatus::Closed => {
+            session.entity.status = SessionStatus::Closed;
+            session.entity.closed_at = Some(now);
+        }
+        _ => return Done::Ok,
+    }
+    stop::stop(draft)
+}
+
+fn open(draft: &mut Draft) -> Done {
+    if let Some(session) = &mut draft.state.session
+        && session.entity.status == SessionStatus::Closed
+    {
+        session.entity.status = SessionStatus::Idle;
+        session.entity.closed_at = None;
+    }
+    Done::Ok
+}
+
+fn change(draft: &mut Draft, title: Option<String>, deleted_at: Option<Timestamp>) -> Result<Done, Error> {
+    let Some(session) = &mut draft.state.session else {
+        return Ok(Done::Ok);
+    };
+    if session.entity.status == SessionStatus::Closed {
+        return Err(Error::refused(
+            Code::SessionClosed,
+            "the session is closed; open it before it is changed",
+        ));
+    }
+    if let Some(title) = title {
+        session.entity.title = title.trim().to_owned();
+    }
+    if deleted_at.is_some() {
+        session.entity.deleted_at = deleted_at;
+        // Nobody sees any more what goes on in it.
+        return Ok(stop::stop(draft));
+    }
+    Ok(Done::Ok)
 }
 
 fn send_message(draft: &mut Draft, send: Send) -> Result<Done, Error> {
@@ -124,6 +172,12 @@ fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
             updated_at: draft.now,
             closed_at: None,
             deleted_at: None,
+            agent_prompt: None,
+            root_client_session_id: None,
+            root_server_session_id: None,
+            parent_client_session_id: None,
+            parent_server_session_id: None,
+            sub_agent_parent_message_id: None,
             total_input_tokens: 0,
             total_output_tokens: 0,
             total_tokens: 0,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::{FutureExt, StreamExt};
-use rtc_model::{AssistantBlock, Event, Reply, StopReason};
+use rtc_model::{AssistantBlock, Event, Model, Reply, Request, StopReason};
 use rtc_tool::{Consent, Kind, Policy, ToolError, Verdict, decide};
 use rtc_types::{Code, ErrorCategory, MessageId, Session, SessionId, TodoItem, ToolCallId, TurnId};
 use serde_json::Value;
@@ -26,8 +26,18 @@ const SPILL_EVERY: Duration = Duration::from_secs(1);
 /// How many calls of one reply are run; the model is told of the rest.
 const MOST_CALLS: usize = 200;
 
-/// The text of the messages that are being written, whole.
-pub(crate) type LiveText = Arc<Mutex<Vec<(MessageId, String)>>>;
+/// The messages that are being written.
+pub(crate) type LiveText = Arc<Mutex<Vec<Written>>>;
+
+/// A message as far as it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    pub(crate) message: MessageId,
+    pub(crate) thinking: bool,
+    pub(crate) text: String,
+    /// Of how many pieces.
+    pub(crate) pieces: u64,
+}
 
 pub(crate) struct Ask {
     pub(crate) inner: Arc<Inner>,
@@ -82,6 +92,52 @@ impl Ask {
             .ok_or_else(|| Error::Unreadable("the turn has no context".into()))?;
         let request = prompt::request(&context, &records.messages(self.session).await?);
         let model = self.inner.host.model(&context.model).map_err(Failed::Model)?;
+        let reply = self.reply(&*model, &request).await?;
+        let calls = self.plan(&reply).await?;
+        Ok(Command::Replied {
+            turn: self.turn,
+            model: context.model,
+            reply: Box::new(reply),
+            calls,
+        })
+    }
+
+    /// Asks until there is a whole reply. The model itself asks again as long as nothing of a reply has come; what broke
+    /// off later is closed, and asked for again from here. No call has run of it: only a whole reply has calls.
+    async fn reply(&self, model: &dyn Model, request: &Request) -> Result<Reply, Failed> {
+        let mut attempt = 0;
+        loop {
+            let mut writing = Writing::default();
+            let error = match self.read(model, request.clone(), &mut writing).await {
+                Err(Failed::Model(error)) if writing.has_begun && error.retryable() => error,
+                ended => return ended,
+            };
+            let Some(wait) = rtc_model::wait_after(attempt, self.inner.clock.entropy()) else {
+                return Err(Failed::Model(error));
+            };
+            attempt += 1;
+            let broke_off = Command::ReplyBrokeOff { turn: self.turn };
+            let closed = self.lane.insist(&self.inner, self.session, broke_off);
+            match self.cancel.run_until_cancelled(closed).await {
+                Some(closed) => _ = closed?,
+                None => return Err(Failed::Model(rtc_model::Error::Cancelled)),
+            }
+            self.lock().clear();
+            tracing::info!(code = error.code(), ?wait, "the model is asked again");
+            let waited = self.cancel.run_until_cancelled(tokio::time::sleep(wait)).await;
+            if waited.is_none() {
+                return Err(Failed::Model(rtc_model::Error::Cancelled));
+            }
+        }
+    }
+
+    async fn read(
+        &self,
+        model: &dyn Model,
+        request: Request,
+        writing: &mut Writing,
+    ) -> Result<Reply, Failed> {
+        // A stop may have come in the same moment as the end of a wait.
         if self.cancel.is_cancelled() {
             return Err(Failed::Model(rtc_model::Error::Cancelled));
         }
@@ -89,22 +145,14 @@ impl Ask {
             .stream(request, self.cancel.clone())
             .await
             .map_err(Failed::Model)?;
-        let mut writing = Writing::default();
         while let Some(event) = stream.next().await {
-            match event.map_err(Failed::Model)? {
-                Event::Thinking { delta } => self.write(&mut writing, true, &delta).await?,
-                Event::Text { delta } => self.write(&mut writing, false, &delta).await?,
-                Event::Done(reply) => {
-                    let calls = self.plan(&reply).await?;
-                    let (turn, model) = (self.turn, context.model);
-                    return Ok(Command::Replied {
-                        turn,
-                        model,
-                        reply: Box::new(reply),
-                        calls,
-                    });
-                }
-            }
+            let (thinking, delta) = match event.map_err(Failed::Model)? {
+                Event::Thinking { delta } => (true, delta),
+                Event::Text { delta } => (false, delta),
+                Event::Done(reply) => return Ok(reply),
+            };
+            writing.has_begun = true;
+            self.write(writing, thinking, &delta).await?;
         }
         Err(Failed::Model(rtc_model::Error::Stream {
             reason: "it ended in the middle".into(),
@@ -129,7 +177,12 @@ impl Ask {
                 }
                 other => return other.map(|_| ()).map_err(Failed::Engine),
             };
-            self.lock().push((message, String::new()));
+            self.lock().push(Written {
+                message,
+                thinking,
+                text: String::new(),
+                pieces: 0,
+            });
             writing.open = Some(OpenMessage {
                 message,
                 thinking,
@@ -140,21 +193,23 @@ impl Ask {
         let Some(open) = &mut writing.open else {
             return Ok(());
         };
-        let spill = {
-            let mut texts = self.lock();
-            let Some((_, text)) = texts.last_mut() else {
+        let (spill, sequence) = {
+            let mut all = self.lock();
+            let Some(written) = all.last_mut() else {
                 return Ok(());
             };
-            text.push_str(delta);
+            written.text.push_str(delta);
+            written.pieces += 1;
             open.unspilled += delta.len();
             let due = open.unspilled >= SPILL_BYTES || open.spilled_at.elapsed() >= SPILL_EVERY;
-            due.then(|| text.clone())
+            (due.then(|| written.text.clone()), written.pieces)
         };
         self.inner.tell_live(Live::Text {
             session: self.session,
             message: open.message,
             thinking,
             delta: delta.to_owned(),
+            sequence,
         });
         if let Some(text) = spill {
             open.unspilled = 0;
@@ -175,7 +230,7 @@ impl Ask {
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(MessageId, String)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Written>> {
         self.text.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -285,6 +340,7 @@ impl Ask {
 /// What is shown of a reply while it comes.
 #[derive(Default)]
 struct Writing {
+    has_begun: bool,
     open: Option<OpenMessage>,
     is_hidden: bool,
 }
@@ -311,7 +367,7 @@ fn category(error: &rtc_model::Error) -> ErrorCategory {
     match error {
         rtc_model::Error::Unreachable { .. } => ErrorCategory::Network,
         rtc_model::Error::Unauthorized { .. } => ErrorCategory::Permission,
-        rtc_model::Error::ContextTooLong | rtc_model::Error::InvalidRequest { .. } => ErrorCategory::Context,
+        rtc_model::Error::ContextTooLong => ErrorCategory::Context,
         rtc_model::Error::Stream { .. } => ErrorCategory::Stream,
         _ => ErrorCategory::Api,
     }

@@ -46,6 +46,11 @@ pub enum Command {
         /// One for each call of the reply, in order.
         calls: Vec<PlannedCall>,
     },
+    /// A reply broke off in the middle and is asked for again.
+    ReplyBrokeOff {
+        /// The turn that it answered.
+        turn: TurnId,
+    },
     /// The model gave no reply.
     ModelFailed {
         /// The turn.
@@ -121,6 +126,22 @@ pub enum Command {
     },
     /// Ask differently from now on.
     SetMode(Mode),
+    /// Take no messages any more, and stop what goes on.
+    Close,
+    /// Take messages again.
+    Open,
+    /// Name or delete the session.
+    Change {
+        /// Its new title.
+        title: Option<String>,
+        /// When it was deleted.
+        deleted_at: Option<Timestamp>,
+    },
+    /// The device of the session has been told of a call. Not worth a commit: it joins the next one.
+    Sent {
+        /// The call.
+        rtc: RtcId,
+    },
     /// Go on with whatever was going on when the process ended.
     Recover,
 }
@@ -254,7 +275,7 @@ pub struct Step {
 #[derive(Debug, Clone)]
 pub enum Write {
     /// A session.
-    Session(StoredSession),
+    Session(Box<StoredSession>),
     /// A turn.
     Turn(StoredTurn),
     /// A message.

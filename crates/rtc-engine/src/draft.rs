@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rtc_tool::Policy;
 use rtc_types::{
-    Content, ContentData, CreatorKind, Message, MessageId, MessageRole, Mint, SessionStatus, StreamingStatus,
-    Timestamp, TurnId, TurnStatus, UpdateAction, UpdateEntity, UpdateItem,
+    Content, ContentData, CreatorKind, CreatorRef, Message, MessageId, MessageRole, Mint, SessionStatus,
+    StreamingStatus, Timestamp, TurnId, TurnStatus, UpdateAction, UpdateEntity, UpdateItem,
 };
 use uuid::Uuid;
 
@@ -85,7 +85,10 @@ impl Draft {
     }
 
     pub(crate) fn set_session_status(&mut self, status: SessionStatus) {
-        if let Some(session) = &mut self.state.session {
+        // What ends in a closed session does not open it.
+        if let Some(session) = &mut self.state.session
+            && session.entity.status != SessionStatus::Closed
+        {
             session.entity.status = status;
         }
     }
@@ -159,6 +162,12 @@ impl Draft {
             .as_mut()
             .expect("a session exists before any message of it");
         session.private.last_message += 1;
+        let (creator_kind, creator_ref_id) = match new.role {
+            MessageRole::User => (CreatorKind::User, CreatorRef::User(session.entity.owner_ref_id)),
+            MessageRole::Assistant | MessageRole::Tool | MessageRole::System => {
+                (CreatorKind::System, CreatorRef::System)
+            }
+        };
         let message = StoredMessage::new(
             Message {
                 id: MessageId::new(self.mint.uuid()),
@@ -171,11 +180,8 @@ impl Draft {
                 role: new.role,
                 content: Content::from(&new.content),
                 streaming_status: new.status,
-                creator_kind: if new.role == MessageRole::User {
-                    CreatorKind::User
-                } else {
-                    CreatorKind::System
-                },
+                creator_kind,
+                creator_ref_id,
                 created_at: self.now,
                 updated_at: self.now,
                 input_tokens: None,
@@ -266,7 +272,7 @@ impl Draft {
                 self.tell(UpdateEntity::Session, action, session.entity.id.uuid());
             }
             if before.as_ref() != Some(&session) {
-                self.writes.push(Write::Session(session));
+                self.writes.push(Write::Session(Box::new(session)));
             }
         }
         Step {

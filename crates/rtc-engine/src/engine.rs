@@ -1,8 +1,9 @@
 //! The engine: the lanes that are awake, and the way to them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
+use rtc_realtime::{LiveEvent, Position};
 use rtc_store::{Offset, Room, Store};
 use rtc_tool::{Kind, Progress, ToolError, ToolHandle};
 use rtc_types::{
@@ -12,6 +13,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::ask::{LiveText, Written};
 use crate::command::{Command, Done, Outcome, Send};
 use crate::host::Host;
 use crate::lane::{Lane, LaneSender};
@@ -19,7 +21,7 @@ use crate::records::Records;
 use crate::state::SessionState;
 use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn};
 use crate::user::{Rules, UserCommand, UserLane};
-use crate::{Error, Keys};
+use crate::{Error, Keys, source};
 
 /// How many live events a slow listener may be behind before it misses some. They are lossy; what is durable is read
 /// from the stream of updates.
@@ -38,6 +40,8 @@ pub enum Live {
         thinking: bool,
         /// What was added.
         delta: String,
+        /// Which piece of the message this is, from 1.
+        sequence: u64,
     },
     /// A call tells of its progress.
     Progress {
@@ -77,21 +81,47 @@ pub(crate) struct Inner {
     pub(crate) shutdown: CancellationToken,
     user: UserLane,
     lanes: Mutex<HashMap<SessionId, LaneSender>>,
-    position: watch::Sender<Offset>,
+    position: watch::Sender<Position>,
     live: broadcast::Sender<Live>,
+    pub(crate) live_events: broadcast::Sender<LiveEvent>,
+    /// What is being written, by session.
+    writing: std::sync::Mutex<HashMap<SessionId, LiveText>>,
 }
 
 impl Inner {
     pub(crate) fn committed(&self, offset: Offset) {
         self.position.send_if_modified(|position| {
-            let later = offset > *position;
-            *position = offset.max(*position);
+            let later = offset.0 > position.offset;
+            position.offset = position.offset.max(offset.0);
             later
         });
     }
 
+    /// What a session's model writes from now on; nothing: it writes no more.
+    pub(crate) fn writing(&self, session: SessionId, text: Option<LiveText>) {
+        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        match text {
+            Some(text) => _ = writing.insert(session, text),
+            None => _ = writing.remove(&session),
+        }
+    }
+
+    /// A message as far as it is written.
+    pub(crate) fn written(&self, message: MessageId) -> Option<Written> {
+        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        writing.values().find_map(|text| {
+            let text = text.lock().unwrap_or_else(PoisonError::into_inner);
+            text.iter().find(|written| written.message == message).cloned()
+        })
+    }
+
     pub(crate) fn tell_live(&self, live: Live) {
         // Nobody listening is no error.
+        if self.live_events.receiver_count() > 0
+            && let Some(event) = source::event(&live)
+        {
+            let _ = self.live_events.send(event);
+        }
         let _ = self.live.send(live);
     }
 
@@ -116,7 +146,7 @@ impl Inner {
 /// The engine of one user. Cheap to clone; ends with [`Engine::shut_down`].
 #[derive(Clone)]
 pub struct Engine {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 /// Reaches an engine without keeping it: for what the engine itself holds, directly or not.
@@ -144,7 +174,11 @@ impl Engine {
         host: Arc<dyn Host>,
     ) -> Result<Self, Error> {
         let keys = Keys::new(user);
-        let position = store.position(&keys.topic()).await?.offset;
+        let position = store.position(&keys.topic()).await?;
+        let position = Position {
+            offset: position.offset.0,
+            epoch: position.epoch.to_string().into(),
+        };
         let inner = Inner {
             user: UserLane::load(store.clone(), keys).await?,
             records: Records { store, keys },
@@ -154,6 +188,8 @@ impl Engine {
             lanes: Mutex::default(),
             position: watch::Sender::new(position),
             live: broadcast::Sender::new(LIVE_QUEUE),
+            live_events: broadcast::Sender::new(LIVE_QUEUE),
+            writing: std::sync::Mutex::default(),
         };
         Ok(Self {
             inner: Arc::new(inner),
@@ -191,6 +227,11 @@ impl Engine {
     /// Sends a message; the first one makes the session. Sending it again under the same client id changes nothing.
     /// Refused while the disk is nearly full: what goes on already can still be finished.
     pub async fn send(&self, send: Send) -> Result<Message, Error> {
+        self.send_telling(send).await.map(|(message, _)| message)
+    }
+
+    /// The same, with the places of the updates that this made.
+    pub(crate) async fn send_telling(&self, send: Send) -> Result<(Message, Vec<Offset>), Error> {
         let is_new = self.inner.records.sent(&send.client_id).await?.is_none();
         if is_new && self.inner.records.store.room().await == Room::Low {
             return Err(Error::refused(
@@ -200,14 +241,19 @@ impl Engine {
             ));
         }
         let session = send.new_session.id;
-        match self.lane(session).await?.tell(Command::Send(send)).await? {
-            Done::Message(message) => Ok(*message),
+        let receipt = self.lane(session).await?.ask(Command::Send(send)).await?;
+        match receipt.done {
+            Done::Message(message) => Ok((*message, receipt.offsets)),
             _ => Err(Error::Ended),
         }
     }
 
     /// Hands in what the user answered to a call of a tool that the user answers. A wrong answer changes nothing.
     pub async fn answer(&self, rtc: RtcId, answer: Value) -> Result<(), Error> {
+        self.answer_telling(rtc, answer).await.map(|_| ())
+    }
+
+    pub(crate) async fn answer_telling(&self, rtc: RtcId, answer: Value) -> Result<Vec<Update>, Error> {
         let (stored, tool) = self.question(rtc).await?;
         let result = tool
             .answer(&stored.entity.parameters, answer)
@@ -217,6 +263,10 @@ impl Engine {
 
     /// The user, or nobody, answers such a call with nothing; the model is told why.
     pub async fn dismiss(&self, rtc: RtcId, why: &str) -> Result<(), Error> {
+        self.dismiss_telling(rtc, why).await.map(|_| ())
+    }
+
+    pub(crate) async fn dismiss_telling(&self, rtc: RtcId, why: &str) -> Result<Vec<Update>, Error> {
         let (stored, _) = self.question(rtc).await?;
         self.finish(&stored, Err(ToolError::denied(why))).await
     }
@@ -236,17 +286,48 @@ impl Engine {
         Ok((stored, tool))
     }
 
-    async fn finish(&self, stored: &StoredRtc, result: Result<Value, ToolError>) -> Result<(), Error> {
+    async fn finish(
+        &self,
+        stored: &StoredRtc,
+        result: Result<Value, ToolError>,
+    ) -> Result<Vec<Update>, Error> {
         let outcome = Outcome {
             result,
             seen: Vec::new(),
         };
+        self.finish_telling(stored, outcome).await
+    }
+
+    pub(crate) async fn finish_telling(
+        &self,
+        stored: &StoredRtc,
+        outcome: Outcome,
+    ) -> Result<Vec<Update>, Error> {
         let command = Command::Finish {
             rtc: stored.entity.id,
             attempt: stored.entity.attempt,
             outcome,
         };
-        self.tell(stored.entity.session_id, command).await.map(|_| ())
+        let (_, updates) = self.ask(stored.entity.session_id, command).await?;
+        Ok(updates)
+    }
+
+    /// Looks at what a call would do and hands it in, for a call of which that is not settled; see
+    /// [`StoredRtc::is_settled`].
+    pub async fn settle(&self, rtc: &StoredRtc) -> Result<(), Error> {
+        let entity = &rtc.entity;
+        let session = self.session(entity.session_id).await?;
+        let preview = match (session, self.inner.host.tools().get(&entity.tool_name)) {
+            (Some(session), Some(tool)) => {
+                let host = &self.inner.host;
+                host.preview(&session.entity, tool, &entity.parameters).await
+            }
+            _ => None,
+        };
+        let rtc = entity.id;
+        self.tell(entity.session_id, Command::AskFor { rtc, preview })
+            .await
+            .map(|_| ())
     }
 
     /// Tells the user of a session that something does not go on by itself.
@@ -256,6 +337,24 @@ impl Engine {
             code,
             message,
         });
+    }
+
+    /// Tells a session something, and gives the updates that this made.
+    pub(crate) async fn ask(
+        &self,
+        session: SessionId,
+        command: Command,
+    ) -> Result<(Done, Vec<Update>), Error> {
+        let receipt = self.known(session).await?.ask(command).await?;
+        Ok((receipt.done, self.updates_at(&receipt.offsets).await?))
+    }
+
+    pub(crate) async fn updates_at(&self, offsets: &[Offset]) -> Result<Vec<Update>, Error> {
+        match offsets.first() {
+            // They were assigned together, so they follow one another.
+            Some(first) => self.updates(Offset(first.0 - 1), offsets.len()).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Tells a session something.
@@ -276,6 +375,11 @@ impl Engine {
     /// The project with this id.
     pub async fn project(&self, project: ProjectId) -> Option<Project> {
         self.inner.user.project(project).await
+    }
+
+    /// The folders that were opened, in the order in which they were.
+    pub async fn projects(&self) -> Vec<Project> {
+        self.inner.user.projects().await
     }
 
     /// The user's rules for a project.
@@ -323,8 +427,8 @@ impl Engine {
         self.inner.records.updates(after, limit).await
     }
 
-    /// The offset of the newest update; changes as updates are committed.
-    pub fn position(&self) -> watch::Receiver<Offset> {
+    /// Where the user's stream stands; changes as updates are committed.
+    pub fn position(&self) -> watch::Receiver<Position> {
         self.inner.position.subscribe()
     }
 

@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
+use rtc_store::Offset;
 use rtc_types::{Code, ContentData, RtcId, SessionId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::{Ask, LiveText};
+use crate::ask::{Ask, LiveText, Written};
 use crate::command::{Command, Done, Effect, Given, Send, Step};
 use crate::engine::Inner;
 use crate::fence::Fence;
@@ -25,8 +26,25 @@ const RETRY_MOST: Duration = Duration::from_secs(30);
 const STOP_TIME: Duration = Duration::from_millis(500);
 
 enum Told {
-    Command(Box<Command>, oneshot::Sender<Result<Done, Error>>),
+    Command(Box<Command>, oneshot::Sender<Result<Receipt, Error>>),
     Inspect(oneshot::Sender<SessionState>),
+}
+
+/// What became of a command.
+#[derive(Debug)]
+pub(crate) struct Receipt {
+    pub(crate) done: Done,
+    /// The updates that it made.
+    pub(crate) offsets: Vec<Offset>,
+}
+
+impl From<Done> for Receipt {
+    fn from(done: Done) -> Self {
+        Self {
+            done,
+            offsets: Vec::new(),
+        }
+    }
 }
 
 /// The way to a lane.
@@ -39,6 +57,10 @@ impl LaneSender {
     }
 
     pub(crate) async fn tell(&self, command: Command) -> Result<Done, Error> {
+        self.ask(command).await.map(|receipt| receipt.done)
+    }
+
+    pub(crate) async fn ask(&self, command: Command) -> Result<Receipt, Error> {
         let (reply, receipt) = oneshot::channel();
         self.0
             .send(Told::Command(Box::new(command), reply))
@@ -155,10 +177,10 @@ impl Lane {
         self.stop_asking();
     }
 
-    async fn perform(&mut self, command: Command) -> Result<Done, Error> {
+    async fn perform(&mut self, command: Command) -> Result<Receipt, Error> {
         self.recover().await?;
         if matches!(command, Command::Recover) {
-            return Ok(Done::Ok);
+            return Ok(Done::Ok.into());
         }
         self.apply(command).await
     }
@@ -171,13 +193,17 @@ impl Lane {
         Ok(())
     }
 
-    async fn apply(&mut self, command: Command) -> Result<Done, Error> {
+    async fn apply(&mut self, command: Command) -> Result<Receipt, Error> {
         if let Command::Send(send) = &command
             && let Some(done) = self.sent_before(send).await?
         {
-            return Ok(done);
+            return Ok(done.into());
         }
-        if matches!(command, Command::Stop) {
+        let closes = matches!(
+            command,
+            Command::Stop | Command::Close | Command::ReplyBrokeOff { .. } | Command::ModelFailed { .. }
+        );
+        if closes {
             self.spill_all()?;
         }
         loop {
@@ -193,10 +219,13 @@ impl Lane {
             };
             let step = apply(&self.state, command.clone(), &given)?;
             if step.writes.is_empty() {
-                return Ok(self.accept(step));
+                return Ok(self.accept(step).into());
             }
             match self.commit(&step, &rules).await {
-                Ok(()) => return Ok(self.accept(step)),
+                Ok(offsets) => {
+                    let done = self.accept(step);
+                    return Ok(Receipt { done, offsets });
+                }
                 Err(rtc_store::Error::PreconditionFailed { key }) => {
                     if self.fence.is_lost(&key) {
                         return Err(Error::Ended);
@@ -206,7 +235,7 @@ impl Lane {
                     if let Command::Send(send) = &command
                         && let Some(done) = self.sent_before(send).await?
                     {
-                        return Ok(done);
+                        return Ok(done.into());
                     }
                 }
                 Err(error) => return Err(error.into()),
@@ -214,7 +243,7 @@ impl Lane {
         }
     }
 
-    async fn commit(&mut self, step: &Step, rules: &Rules) -> Result<(), rtc_store::Error> {
+    async fn commit(&mut self, step: &Step, rules: &Rules) -> Result<Vec<Offset>, rtc_store::Error> {
         let records = &self.inner.records;
         let mut mint = self.inner.clock.stamp().mint();
         let mut batch = records.batch(self.session, step, &mut mint, rules);
@@ -225,7 +254,7 @@ impl Lane {
         if let Some(offset) = receipt.offsets.last() {
             self.inner.committed(*offset);
         }
-        Ok(())
+        Ok(receipt.offsets)
     }
 
     fn accept(&mut self, step: Step) -> Done {
@@ -306,6 +335,7 @@ impl Lane {
         };
         let (inner, session) = (self.inner.clone(), self.session);
         let (cancel, text) = (asking.cancel.clone(), asking.text.clone());
+        self.inner.writing(session, Some(text.clone()));
         self.asking = Some(asking);
         self.later(move |lane| {
             Ask {
@@ -322,16 +352,17 @@ impl Lane {
 
     fn stop_asking(&mut self) {
         if let Some(asking) = self.asking.take() {
+            self.inner.writing(self.session, None);
             asking.cancel.cancel();
         }
     }
 
-    /// What is being written is kept, up to the last letter. Not committed by itself: the step of the stop writes these
-    /// messages with their text.
+    /// What is being written is kept, up to the last letter. Not committed by itself: the step that closes
+    /// these messages writes them with their text.
     fn spill_all(&mut self) -> Result<(), Error> {
         let Some(asking) = &self.asking else { return Ok(()) };
         let texts = asking.text.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for (message, text) in texts {
+        for Written { message, text, .. } in texts {
             let given = Given {
                 rules: Vec::new(),
                 stamp: self.inner.clock.stamp(),

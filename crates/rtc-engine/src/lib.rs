@@ -16,6 +16,8 @@ mod lane;
 mod own_tools;
 mod prompt;
 mod records;
+mod rpc;
+mod source;
 mod state;
 mod stored;
 mod user;
@@ -30,6 +32,7 @@ pub use host::Host;
 pub use keys::Keys;
 pub use own_tools::TodoWrite;
 pub use prompt::request;
+pub use rpc::Defaults;
 pub use rtc_store::Offset;
 pub use state::{Asked, Call, SessionState};
 pub use stored::{

@@ -143,6 +143,58 @@ impl Records {
         self.read_all(&self.keys.turns(session)).await
     }
 
+    /// The messages after one, at most `limit`.
+    pub(crate) async fn messages_after(
+        &self,
+        session: SessionId,
+        after: u32,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, Error> {
+        let after = self.keys.message(session, after);
+        self.read_page(&self.keys.messages(session), Some(&after), limit)
+            .await
+    }
+
+    /// The turns after one, at most `limit`.
+    pub(crate) async fn turns_after(
+        &self,
+        session: SessionId,
+        after: Option<TurnId>,
+        limit: usize,
+    ) -> Result<Vec<StoredTurn>, Error> {
+        let after = after.map(|turn| self.keys.turn(session, turn));
+        self.read_page(&self.keys.turns(session), after.as_ref(), limit)
+            .await
+    }
+
+    /// The calls after one, at most `limit`.
+    pub(crate) async fn rtcs_after(
+        &self,
+        session: SessionId,
+        after: u32,
+        limit: usize,
+    ) -> Result<Vec<StoredRtc>, Error> {
+        let after = self.keys.rtc(session, after);
+        self.read_page(&self.keys.rtcs(session), Some(&after), limit)
+            .await
+    }
+
+    async fn read_page<E, P>(
+        &self,
+        prefix: &Key,
+        after: Option<&Key>,
+        limit: usize,
+    ) -> Result<Vec<Stored<E, P>>, Error>
+    where
+        E: Serialize + DeserializeOwned,
+        P: Serialize + DeserializeOwned,
+    {
+        let page = self.store.scan(prefix, after, limit).await?;
+        page.iter()
+            .map(|(_, entry)| Stored::decode(&entry.value))
+            .collect()
+    }
+
     pub(crate) async fn context(
         &self,
         session: SessionId,
@@ -170,7 +222,7 @@ impl Records {
         }
     }
 
-    async fn by_id<T: DeserializeOwned>(&self, id: uuid::Uuid) -> Result<Option<T>, Error> {
+    pub(crate) async fn by_id<T: DeserializeOwned>(&self, id: uuid::Uuid) -> Result<Option<T>, Error> {
         match self.store.get(&self.keys.index(id)).await? {
             Some(entry) => self.read(&Key::from(entry.value)).await,
             None => Ok(None),
@@ -217,19 +269,24 @@ impl Records {
     pub(crate) async fn updates(&self, after: Offset, limit: usize) -> Result<Vec<Update>, Error> {
         let mut updates = Vec::new();
         for (offset, row) in self.store.read_stream(&self.keys.topic(), after, limit).await? {
-            let Row { id, items } = decode(&row)?;
-            let mut data_list = Vec::with_capacity(items.len());
-            for item in &items {
-                data_list.push(self.entity(item).await?);
-            }
-            updates.push(Update {
-                id,
-                items,
-                data_list,
-                offset: offset.0,
-            });
+            updates.push(self.update(offset, &row).await?);
         }
         Ok(updates)
+    }
+
+    /// One of them, from its row.
+    pub(crate) async fn update(&self, offset: Offset, row: &[u8]) -> Result<Update, Error> {
+        let Row { id, items } = decode(row)?;
+        let mut data_list = Vec::with_capacity(items.len());
+        for item in &items {
+            data_list.push(self.entity(item).await?);
+        }
+        Ok(Update {
+            id,
+            items,
+            data_list,
+            offset: offset.0,
+        })
     }
 
     async fn entity(&self, item: &UpdateItem) -> Result<Value, Error> {
@@ -270,6 +327,7 @@ impl Records {
             .await?
             .into_iter()
             .map(|stored| stored.entity)
+            .filter(|session| session.deleted_at.is_none())
             .collect();
         all.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
         Ok(all)

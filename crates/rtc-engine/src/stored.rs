@@ -82,8 +82,13 @@ impl StoredRtc {
         self.entity.preview.as_ref()?.program.as_ref()
     }
 
+    /// Whether this is a program whose preview says what runs.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.private.subject.access == Access::Exec && self.entity.preview.is_some()
+    }
+
     /// Whether it is settled what would run: a program that is only named was looked at when it was called.
-    pub(crate) fn is_settled(&self) -> bool {
+    pub fn is_settled(&self) -> bool {
         !is_named_program(&self.private.subject) || self.entity.preview.is_some()
     }
 

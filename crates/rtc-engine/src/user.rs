@@ -72,7 +72,7 @@ pub fn apply_user(state: &UserState, command: UserCommand, stamp: Stamp) -> Resu
                 .find(|known| known.id == project)
                 .ok_or_else(|| {
                     Error::refused(
-                        rtc_types::Code::InvalidArgument,
+                        rtc_types::Code::ProjectNotFound,
                         "there is no project with this id",
                     )
                 })?;
@@ -157,6 +157,12 @@ impl UserLane {
             state.projects.push(project.clone());
         }
         Ok(project)
+    }
+
+    pub(crate) async fn projects(&self) -> Vec<Project> {
+        let mut projects = self.state.lock().await.0.projects.clone();
+        projects.sort_by(|a, b| a.created_at.cmp(&b.created_at).then(a.id.cmp(&b.id)));
+        projects
     }
 
     pub(crate) async fn project(&self, id: ProjectId) -> Option<Project> {

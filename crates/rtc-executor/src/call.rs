@@ -70,6 +70,10 @@ pub(crate) async fn run(
         Some(preview) => extensions.with(Arc::new(preview)),
         None => extensions,
     };
+    let extensions = match call.rtc.approval.clone() {
+        Some(approval) => extensions.with(Arc::new(approval)),
+        None => extensions,
+    };
     let attempt = before + 1;
     let context = CallContext {
         session,

@@ -13,7 +13,7 @@ use crate::project::{Project, open_leaf};
 use crate::read::read_all;
 use crate::resolve::{Place, Target, locate};
 use crate::stat::Metadata;
-use crate::{Error, Hash, Kind, VPath};
+use crate::{Error, Hash, Kind, VPath, Witness};
 
 /// Files and folders that one removal or move may be about: each file of them is copied for the undo.
 pub const MAX_ARRANGED: usize = 1000;
@@ -55,9 +55,6 @@ impl Gathered {
             .map(|(path, _)| path)
     }
 }
-
-/// Takes what an undo needs, before anything visible changes; its error ends the change.
-pub type Keep<'k> = dyn FnMut(PreImage) -> Result<(), Error> + 'k;
 
 impl Project {
     /// Makes a folder and those on the way to it, and tells `made` each. `false` if it is there already.
@@ -128,11 +125,11 @@ impl Project {
     ///
     /// # Errors
     /// [`Error::ChangedSince`] where something is not as it was gathered, [`Error::TooLarge`], [`Error::Denied`],
-    /// [`Error::Cancelled`], the error of `keep`. What had been removed until then stays removed.
+    /// [`Error::Cancelled`], the error of `witness`. What had been removed until then stays removed.
     pub fn remove(
         &self,
         gathered: &Gathered,
-        keep: &mut Keep<'_>,
+        witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<(), Error> {
         for (path, kind) in gathered.entries.iter().rev() {
@@ -141,11 +138,12 @@ impl Project {
             }
             if *kind == Kind::File {
                 let file = self.kept_file(path, MAX_CHANGED_BYTES, cancel)?;
-                keep(file.leaves())?;
+                witness.keep(file.leaves())?;
                 file.check()?;
                 file.folder
                     .remove_file(&file.name)
                     .map_err(|source| Error::from_io(path, source))?;
+                witness.made(path);
                 sync_folder(&file.folder, path)?;
             } else {
                 let (outer, name) = self.outer(path)?;
@@ -153,6 +151,7 @@ impl Project {
                     io::ErrorKind::DirectoryNotEmpty => Error::ChangedSince { path: path.clone() },
                     _ => Error::from_io(path, source),
                 })?;
+                witness.made(path);
                 sync_folder(&outer, path)?;
             }
         }
@@ -194,7 +193,7 @@ impl Project {
         &self,
         gathered: &Gathered,
         to: &VPath,
-        keep: &mut Keep<'_>,
+        witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<VPath, Error> {
         let destinations = self.destinations(gathered, to)?;
@@ -206,13 +205,13 @@ impl Project {
                 .unwrap_or_default();
             let file = self.kept_file(path, room, cancel)?;
             room -= (file.bytes.len() as u64).min(room);
-            keep(PreImage {
+            witness.keep(PreImage {
                 path: destinations[at].clone(),
                 before: None,
                 after: file.hash,
                 kept: Kept::Absent,
             })?;
-            keep(file.leaves())?;
+            witness.keep(file.leaves())?;
             file.check()?;
         }
         if cancel.is_cancelled() {
@@ -226,12 +225,24 @@ impl Project {
         let (last, missing) = names
             .split_last()
             .ok_or_else(|| Error::Exists { path: place.path() })?;
-        let target = make_folders(&place, missing, &mut |_| {})?;
         let (source, name) = self.outer(from)?;
-        put(&source, &name, &target, last).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::Exists { path: place.path() },
-            _ => Error::from_io(from, error),
-        })?;
+        let mut made = Vec::new();
+        let moved = make_folders(&place, missing, &mut |path| made.push(path.clone())).and_then(|target| {
+            put(&source, &name, &target, last).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => Error::Exists { path: place.path() },
+                _ => Error::from_io(from, error),
+            })?;
+            Ok(target)
+        });
+        if moved.is_err() {
+            for folder in made.iter().rev() {
+                // One that something else was put in stays.
+                let _ = self.outer(folder).map(|(outer, name)| outer.remove_dir(name));
+            }
+        }
+        let target = moved?;
+        witness.made(from);
+        witness.made(&place.path());
         sync_folder(&target, to)?;
         sync_folder(&source, from)?;
         Ok(place.path())

@@ -15,7 +15,7 @@ use crate::preimage::PreImage;
 use crate::project::{Project, open_leaf};
 use crate::resolve::{Place, Target, locate};
 use crate::stat::{CHUNK_BYTES, Metadata};
-use crate::{Error, Hash, Kind, VPath};
+use crate::{Error, Hash, Kind, VPath, Witness};
 
 /// Files up to this size are hashed again right before they are replaced; larger ones only if their identity
 /// changed. 1 MiB.
@@ -38,21 +38,22 @@ pub enum Recovery {
 impl Project {
     /// Makes a planned change.
     ///
-    /// `keep` is given what an undo needs, before anything visible changes; its error ends the change. The file
+    /// `witness` is given what an undo needs, before anything visible changes; its error ends the change. The file
     /// is replaced as a whole by a synced copy with the same mode, owner and extended attributes. A file that
     /// has several names, or whose owner cannot be kept, is written in place instead.
     ///
     /// # Errors
     /// [`Error::ChangedSince`] if the file is not as it was planned for, [`Error::Full`], [`Error::Denied`],
-    /// [`Error::Cancelled`], the error of `keep`. After each the file is as it was, and nothing is left behind.
+    /// [`Error::Cancelled`], the error of `witness`. After each the file is as it was, and nothing is left behind,
+    /// unless the change was told as made.
     pub fn apply(
         &self,
         planned: Planned,
-        keep: &mut dyn FnMut(PreImage) -> Result<(), Error>,
+        witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<Applied, Error> {
         let mut site = Site::open(self, &planned.mark)?;
-        let identity = site.change(&planned, keep, cancel);
+        let identity = site.change(&planned, witness, cancel);
         if identity.is_err() {
             site.remove_made_folders();
         }
@@ -278,23 +279,23 @@ impl Site {
     fn change(
         &mut self,
         planned: &Planned,
-        keep: &mut dyn FnMut(PreImage) -> Result<(), Error>,
+        witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<Metadata, Error> {
         let current = self.verify(&planned.mark.before, cancel)?;
         if current.as_ref().is_some_and(|(_, metadata)| metadata.links > 1) {
-            return self.write_in_place(planned, keep, cancel);
+            return self.write_in_place(planned, witness, cancel);
         }
         // First of all: whoever finds a temporary file that a crash left knows from this whose it is.
-        keep(planned.pre_image())?;
+        witness.keep(planned.pre_image())?;
         let mut temporary = self.create_temporary(current.is_some())?;
-        let result = self.replace(planned, current, &mut temporary, cancel);
+        let result = self.replace(planned, current, &mut temporary, witness, cancel);
         drop(temporary);
         match result {
             Ok(Some(metadata)) => Ok(metadata),
             Ok(None) => {
                 remove(&self.folder, &self.temporary, &self.path)?;
-                self.write_in_place(planned, keep, cancel)
+                self.write_in_place(planned, witness, cancel)
             }
             Err(error) => {
                 // The reason for the failure is what matters; a file left behind is found by `recover`.
@@ -359,6 +360,7 @@ impl Site {
         planned: &Planned,
         current: Option<(fs::File, Metadata)>,
         temporary: &mut fs::File,
+        witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<Option<Metadata>, Error> {
         if let Some((file, _)) = &current {
@@ -378,6 +380,7 @@ impl Site {
             Ok(Exchanged::Changed) => return Err(self.changed()),
             Err(error) => return Err(self.failed(error)),
         }
+        witness.made(&self.path);
         self.sync()?;
         // Only now: taking its place may have changed the file's times.
         let metadata = Metadata::of_file(temporary).map_err(|source| self.failed(source))?;
@@ -389,7 +392,7 @@ impl Site {
     fn write_in_place(
         &self,
         planned: &Planned,
-        keep: &mut dyn FnMut(PreImage) -> Result<(), Error>,
+        witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<Metadata, Error> {
         self.verify(&planned.mark.before, cancel)?;
@@ -400,7 +403,7 @@ impl Site {
             .open_with(&self.name, &options)
             .map_err(|source| self.failed(source))?
             .into_std();
-        keep(planned.pre_image())?;
+        witness.keep(planned.pre_image())?;
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
@@ -427,8 +430,12 @@ impl Site {
                 .and_then(|_| file.write_all(&old[shared..]))
                 .and_then(|()| file.set_len(old.len() as u64))
                 .and_then(|()| file.sync_all());
+            if restored.is_err() {
+                witness.made(&self.path);
+            }
             return Err(self.failed(restored.err().unwrap_or(error)));
         }
+        witness.made(&self.path);
         Metadata::of_file(&file).map_err(|source| self.failed(source))
     }
 

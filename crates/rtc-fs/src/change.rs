@@ -1,18 +1,20 @@
 //! Changing a file in two phases: a plan that touches nothing, and its application, which is all or nothing.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::codec::{Detected, EncodeError, Encoding, LineEnd, binary_kind, detect};
+use crate::diff::{self, CLIPPED, Unified};
 use crate::edit::{self, Found, Span};
 use crate::nearest::nearest;
 use crate::preimage::{Kept, KeptSpan, PreImage};
 use crate::project::{Project, open_leaf};
 use crate::read::read_all;
 use crate::resolve::{Place, Target, locate};
-use crate::{Error, Hash, Identity, Kind, VPath, diff};
+use crate::{Error, Hash, Identity, Kind, VPath};
 
 /// Largest file that can be changed, 512 MiB: its content is in memory while it is.
 pub const MAX_CHANGED_BYTES: u64 = 512 << 20;
@@ -70,7 +72,9 @@ pub struct Planned {
     /// What is replaced in `old`, ascending.
     pub(crate) pieces: Vec<Piece>,
     pub(crate) replaced: u64,
-    diff: String,
+    /// The same places in the decoded text.
+    spans: Vec<Span>,
+    diff: Unified,
     whole: bool,
     note: Option<String>,
 }
@@ -113,9 +117,20 @@ impl Planned {
         &self.mark
     }
 
-    /// What will change, as unified diff.
+    /// What will change, as unified diff, as far as it is good to read.
     pub fn diff(&self) -> &str {
-        &self.diff
+        &self.diff.text
+    }
+
+    /// The same with nothing left out; `None` if that would be more than [`crate::MAX_WHOLE_DIFF_BYTES`], or the contents
+    /// are too large to be compared.
+    pub fn whole_diff(&self) -> Option<Cow<'_, str>> {
+        if self.diff.is_whole {
+            return Some(Cow::Borrowed(&self.diff.text));
+        }
+        let old = self.encoding.decode(&self.old);
+        let whole = diff::unified(&self.mark.path, &old, &self.spans, diff::WHOLE);
+        whole.is_whole.then_some(Cow::Owned(whole.text))
     }
 
     /// How the text will be stored.
@@ -185,7 +200,7 @@ impl Planned {
             encoding: self.encoding,
             hash: self.mark.intended,
             identity,
-            diff: self.diff,
+            diff: self.diff.text,
         }
     }
 }
@@ -250,11 +265,11 @@ impl Project {
             WriteMode::Append => old.len()..old.len(),
             WriteMode::Overwrite | WriteMode::CreateNew => 0..old.len(),
         };
-        let spans = [Span {
+        let spans = vec![Span {
             range,
             with: content.into_owned(),
         }];
-        let diff = diff::unified(&found.path, &old, &spans);
+        let diff = diff::unified(&found.path, &old, &spans, CLIPPED);
         let encoded = encode(&found.path, encoding, &spans[0].with)?;
         let raw = match mode {
             WriteMode::Append => found.bytes.len()..found.bytes.len(),
@@ -262,18 +277,11 @@ impl Project {
         };
         drop(old);
         let whole = mode != WriteMode::Append;
-        plan(
-            found,
-            encoding,
-            vec![Piece {
-                range: raw,
-                with: encoded,
-            }],
-            diff,
-            whole,
-            0,
-            tag,
-        )
+        let pieces = vec![Piece {
+            range: raw,
+            with: encoded,
+        }];
+        plan(found, encoding, pieces, Shown { spans, diff }, whole, 0, tag)
     }
 
     /// Plans to replace `old` by `new` in the file at `path`: at its only place, or with `all` everywhere. Only
@@ -326,7 +334,7 @@ impl Project {
                 Found::Same => return Err(Error::NothingToChange { path }),
             }
         };
-        let diff = diff::unified(&path, &text, &spans);
+        let diff = diff::unified(&path, &text, &spans, CLIPPED);
         let mark = encoding.mark().len();
         let offsets: Vec<usize> = spans
             .iter()
@@ -343,7 +351,15 @@ impl Project {
         }
         drop(text);
         let replaced = spans.len() as u64;
-        plan(found, encoding, pieces, diff, false, replaced, tag)
+        plan(
+            found,
+            encoding,
+            pieces,
+            Shown { spans, diff },
+            false,
+            replaced,
+            tag,
+        )
     }
 
     fn find_file(&self, path: &VPath, cancel: &CancellationToken) -> Result<Current, Error> {
@@ -403,12 +419,18 @@ fn encode(path: &VPath, encoding: Encoding, text: &str) -> Result<Vec<u8>, Error
     })
 }
 
+/// What a change does to the decoded text.
+struct Shown {
+    spans: Vec<Span>,
+    diff: Unified,
+}
+
 /// Hashes both contents and names the temporary file.
 fn plan(
     found: Current,
     encoding: Encoding,
     pieces: Vec<Piece>,
-    diff: String,
+    Shown { spans, diff }: Shown,
     whole: bool,
     replaced: u64,
     tag: &str,
@@ -449,6 +471,7 @@ fn plan(
         old: found.bytes,
         pieces,
         replaced,
+        spans,
         diff,
         whole,
         note: found.note,

@@ -18,15 +18,46 @@ pub const MAX_DIFF_BYTES: usize = 32 * 1024;
 /// Characters of one line that are shown.
 const MAX_LINE_CHARS: usize = 500;
 
+/// Longest diff text in bytes where all of it is wanted, 2 MiB; there is none above it.
+pub const MAX_WHOLE_DIFF_BYTES: usize = 2 << 20;
+
 /// Text that is compared line by line, old and new together; above it only the sizes are told.
 const MAX_COMPARED_BYTES: usize = 8 << 20;
+
+/// How much of a diff is shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    bytes: usize,
+    line_chars: usize,
+}
+
+/// What is enough to read.
+pub(crate) const CLIPPED: Room = Room {
+    bytes: MAX_DIFF_BYTES,
+    line_chars: MAX_LINE_CHARS,
+};
+
+/// What a user decides on: all of it.
+pub(crate) const WHOLE: Room = Room {
+    bytes: MAX_WHOLE_DIFF_BYTES,
+    line_chars: usize::MAX,
+};
+
+/// A diff as far as there was room for it.
+pub(crate) struct Unified {
+    pub(crate) text: String,
+    /// Nothing of it was left out.
+    pub(crate) is_whole: bool,
+}
 
 /// The diff of `old` and of what it is after `spans`. Empty if there is no change.
 ///
 /// Only the surroundings of the spans are compared, so one line of a large file costs next to nothing.
-pub(crate) fn unified(path: &VPath, old: &str, spans: &[Span]) -> String {
+pub(crate) fn unified(path: &VPath, old: &str, spans: &[Span], room: Room) -> Unified {
     let mut writer = Writer {
         text: format!("--- {path}\n+++ {path}\n"),
+        room,
+        is_whole: true,
         cut: 0,
         hunks: 0,
     };
@@ -56,6 +87,7 @@ pub(crate) fn unified(path: &VPath, old: &str, spans: &[Span]) -> String {
                 new.len()
             ));
             writer.hunks += 1;
+            writer.is_whole = false;
         } else {
             writer.region(before, &new, line, shift);
         }
@@ -91,6 +123,8 @@ fn lines_in(text: &str) -> u32 {
 
 struct Writer {
     text: String,
+    room: Room,
+    is_whole: bool,
     /// Lines that did not fit.
     cut: u64,
     hunks: u64,
@@ -98,7 +132,7 @@ struct Writer {
 
 impl Writer {
     fn push(&mut self, line: &str) {
-        if self.cut > 0 || self.text.len() + line.len() > MAX_DIFF_BYTES {
+        if self.cut > 0 || self.text.len() + line.len() > self.room.bytes {
             self.cut += 1;
         } else {
             self.text.push_str(line);
@@ -178,8 +212,9 @@ impl Writer {
             };
             let mut text = String::with_capacity(shown.len() + 2);
             text.push(sign);
-            match shown.char_indices().nth(MAX_LINE_CHARS) {
+            match shown.char_indices().nth(self.room.line_chars) {
                 Some((at, _)) => {
+                    self.is_whole = false;
                     text.push_str(&shown[..at]);
                     // Writing to a String cannot fail.
                     let _ = write!(text, "… ({} characters)", shown.chars().count());
@@ -194,14 +229,17 @@ impl Writer {
         }
     }
 
-    fn finish(mut self) -> String {
+    fn finish(mut self) -> Unified {
         if self.hunks == 0 {
-            return String::new();
+            self.text.clear();
         }
         if self.cut > 0 {
             let _ = writeln!(self.text, "… {} more lines of the diff are not shown", self.cut);
         }
-        self.text
+        Unified {
+            text: self.text,
+            is_whole: self.is_whole && self.cut == 0,
+        }
     }
 }
 

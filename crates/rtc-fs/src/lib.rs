@@ -25,12 +25,13 @@ mod read;
 mod resolve;
 mod stat;
 mod walk;
+mod witness;
 
-pub use arrange::{Gathered, Keep, MAX_ARRANGED};
+pub use arrange::{Gathered, MAX_ARRANGED};
 pub use atomic::Recovery;
 pub use change::{Applied, Before, MAX_CHANGED_BYTES, Mark, Planned, WriteMode};
 pub use codec::{Detected, Encoding, LineEnd, binary_kind, detect};
-pub use diff::MAX_DIFF_BYTES;
+pub use diff::{MAX_DIFF_BYTES, MAX_WHOLE_DIFF_BYTES};
 pub use error::{Error, MAX_LISTED_LINES};
 pub use find::{DEFAULT_FIND_LIMIT, FindQuery, FindResult, Found, MAX_FIND_LIMIT, find};
 pub use grep::{
@@ -45,3 +46,4 @@ pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES
 pub use resolve::{MAX_LINKS, Resolved};
 pub use stat::{Hash, Identity, Kind, Stat};
 pub use walk::{FilePermit, Unreadable};
+pub use witness::Witness;

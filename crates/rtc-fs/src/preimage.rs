@@ -100,6 +100,9 @@ fn without_spans(after: &[u8], spans: &[KeptSpan]) -> Option<Vec<u8>> {
 #[derive(Serialize, Deserialize)]
 struct Description {
     version: u32,
+    /// Which start of the call kept it.
+    #[serde(default)]
+    attempt: u32,
     path: VPath,
     before: Option<Hash>,
     after: Hash,
@@ -125,7 +128,7 @@ struct SpanDescription {
 }
 
 /// Keeps pre-images in a folder of the application's data: `<rtc id>/<n>.json` and `<n>.bytes`, `n` from 1. Beside them
-/// `<session id>.printed` has what its last script has printed, behind a line with the RTC id of that.
+/// `<session id>.printed` has what its last script has printed, behind a line that names the RTC id and which start of it.
 #[derive(Debug, Clone)]
 pub struct PreImageFolder {
     folder: PathBuf,
@@ -143,13 +146,14 @@ impl PreImageFolder {
         })
     }
 
-    /// Keeps one more pre-image of the call `rtc` and says its number. It is durable when this returns.
+    /// Keeps one more pre-image of this start of the call `rtc` and says its number. It is durable when this returns.
     ///
-    /// The same as the one kept last is not kept twice: it is that of a start of the same change that was cut short.
+    /// The same as the one kept last is not kept twice: it is that of a start of the same change that was cut short. It
+    /// belongs to this start from now on.
     ///
     /// # Errors
     /// [`Error::NotKept`], for example without room or after [`MAX_PRE_IMAGES`].
-    pub fn keep(&self, rtc: RtcId, image: &PreImage) -> Result<u32, Error> {
+    pub fn keep(&self, rtc: RtcId, attempt: u32, image: &PreImage) -> Result<u32, Error> {
         let not_kept = |reason: String| Error::NotKept {
             path: image.path.clone(),
             reason,
@@ -162,9 +166,14 @@ impl PreImageFolder {
         if let Some(last) = last
             && self.load(rtc, last).is_ok_and(|kept| kept == *image)
         {
+            let is_of_this = self.attempt_of(rtc, last).is_ok_and(|kept_by| kept_by == attempt);
+            let kept = if is_of_this {
+                sync_folder(&self.call_folder(rtc))
+            } else {
+                self.store(rtc, attempt, last, image)
+            };
             // That start may have ended before the names were on the device.
-            sync_folder(&self.call_folder(rtc))
-                .and_then(|()| sync_folder(&self.folder))
+            kept.and_then(|()| sync_folder(&self.folder))
                 .map_err(|error| not_kept(error.to_string()))?;
             return Ok(last);
         }
@@ -174,12 +183,25 @@ impl PreImageFolder {
                 "the call has already changed files {MAX_PRE_IMAGES} times"
             )));
         }
-        self.store(rtc, number, image)
+        self.store(rtc, attempt, number, image)
             .map_err(|error| not_kept(error.to_string()))?;
         Ok(number)
     }
 
-    fn store(&self, rtc: RtcId, number: u32, image: &PreImage) -> io::Result<()> {
+    /// Forgets a pre-image: its change was not made. That it is forgotten need not be durable.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn forget(&self, rtc: RtcId, number: u32) -> Result<(), Error> {
+        let folder = self.call_folder(rtc);
+        // Without the description the bytes are not a pre-image.
+        ["json", "bytes"].iter().try_for_each(|suffix| {
+            let path = folder.join(format!("{number}.{suffix}"));
+            fs::remove_file(&path).map_err(|source| failed(&path, source))
+        })
+    }
+
+    fn store(&self, rtc: RtcId, attempt: u32, number: u32, image: &PreImage) -> io::Result<()> {
         let folder = self.call_folder(rtc);
         let made = !folder.exists();
         fs::create_dir_all(&folder)?;
@@ -206,6 +228,7 @@ impl PreImageFolder {
         };
         let description = Description {
             version: VERSION,
+            attempt,
             path: image.path.clone(),
             before: image.before,
             after: image.after,
@@ -230,6 +253,25 @@ impl PreImageFolder {
             .map_err(|source| failed(&self.call_folder(rtc), source))
     }
 
+    /// The numbers of those that one start of the call has kept, ascending.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::DamagedPreImage`].
+    pub fn list_of(&self, rtc: RtcId, attempt: u32) -> Result<Vec<u32>, Error> {
+        let mut numbers = Vec::new();
+        for number in self.list(rtc)? {
+            if self.attempt_of(rtc, number)? == attempt {
+                numbers.push(number);
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn attempt_of(&self, rtc: RtcId, number: u32) -> Result<u32, Error> {
+        self.description(rtc, number)
+            .map(|description| description.attempt)
+    }
+
     fn numbers(&self, rtc: RtcId) -> io::Result<Vec<u32>> {
         let entries = match fs::read_dir(self.call_folder(rtc)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -252,24 +294,9 @@ impl PreImageFolder {
     /// # Errors
     /// [`Error::DamagedPreImage`] if it is not what was kept, [`Error::Io`] if it cannot be read.
     pub fn load(&self, rtc: RtcId, number: u32) -> Result<PreImage, Error> {
-        let folder = self.call_folder(rtc);
-        let read = |suffix: &str| {
-            let path = folder.join(format!("{number}.{suffix}"));
-            fs::read(&path).map_err(|source| failed(&path, source))
-        };
-        let damaged = |reason: String| Error::DamagedPreImage {
-            name: format!("{rtc}/{number}"),
-            reason,
-        };
-        let description: Description =
-            serde_json::from_slice(&read("json")?).map_err(|error| damaged(error.to_string()))?;
-        if description.version != VERSION {
-            return Err(damaged(format!(
-                "its version is {}, known is {VERSION}",
-                description.version
-            )));
-        }
-        let bytes = read("bytes")?;
+        let damaged = |reason: String| damaged(rtc, number, reason);
+        let description = self.description(rtc, number)?;
+        let bytes = self.file_of(rtc, number, "bytes")?;
         if Hash::of(&bytes) != description.bytes {
             return Err(damaged("its bytes have changed".to_owned()));
         }
@@ -302,11 +329,27 @@ impl PreImageFolder {
         })
     }
 
-    /// Begins to keep what the call `rtc` prints, and forgets what an earlier call of its session has printed.
+    fn description(&self, rtc: RtcId, number: u32) -> Result<Description, Error> {
+        let description: Description = serde_json::from_slice(&self.file_of(rtc, number, "json")?)
+            .map_err(|error| damaged(rtc, number, error.to_string()))?;
+        if description.version != VERSION {
+            let reason = format!("its version is {}, known is {VERSION}", description.version);
+            return Err(damaged(rtc, number, reason));
+        }
+        Ok(description)
+    }
+
+    fn file_of(&self, rtc: RtcId, number: u32, suffix: &str) -> Result<Vec<u8>, Error> {
+        let path = self.call_folder(rtc).join(format!("{number}.{suffix}"));
+        fs::read(&path).map_err(|source| failed(&path, source))
+    }
+
+    /// Begins to keep what this start of the call `rtc` prints, and forgets what its session has printed
+    /// before.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn begin_printing(&self, session: SessionId, rtc: RtcId) -> Result<(), Error> {
+    pub fn begin_printing(&self, session: SessionId, rtc: RtcId, attempt: u32) -> Result<(), Error> {
         let path = self.printed_file(session);
         let begun = || {
             match fs::remove_file(&path) {
@@ -317,7 +360,9 @@ impl PreImageFolder {
             options.write(true).create_new(true);
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            options.open(&path)?.write_all(printed_head(rtc).as_bytes())
+            options
+                .open(&path)?
+                .write_all(printed_head(rtc, attempt).as_bytes())
         };
         begun().map_err(|source| failed(&path, source))
     }
@@ -336,14 +381,20 @@ impl PreImageFolder {
             .map_err(|source| failed(&path, source))
     }
 
-    /// The last `most` bytes of what the call has printed, from the beginning of a character; `None` if nothing is
-    /// known, as after the next call of the session has begun to print.
+    /// The last `most` bytes of what this start of the call has printed, from the beginning of a character; `None` if
+    /// nothing is known, as after the next one of the session has begun to print.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn printed(&self, session: SessionId, rtc: RtcId, most: u64) -> Result<Option<String>, Error> {
+    pub fn printed(
+        &self,
+        session: SessionId,
+        rtc: RtcId,
+        attempt: u32,
+        most: u64,
+    ) -> Result<Option<String>, Error> {
         let path = self.printed_file(session);
-        let expected = printed_head(rtc);
+        let expected = printed_head(rtc, attempt);
         let read = || -> io::Result<Option<Vec<u8>>> {
             let mut file = fs::File::open(&path)?;
             let mut head = vec![0; expected.len()];
@@ -386,8 +437,15 @@ impl PreImageFolder {
 }
 
 /// The first line of what a call has printed: whose it is.
-fn printed_head(rtc: RtcId) -> String {
-    format!("{rtc}\n")
+fn printed_head(rtc: RtcId, attempt: u32) -> String {
+    format!("{rtc} {attempt}\n")
+}
+
+fn damaged(rtc: RtcId, number: u32, reason: String) -> Error {
+    Error::DamagedPreImage {
+        name: format!("{rtc}/{number}"),
+        reason,
+    }
 }
 
 fn failed(path: &Path, source: io::Error) -> Error {
@@ -462,14 +520,14 @@ mod tests {
             },
         ];
         for (at, image) in images.iter().enumerate() {
-            assert_eq!(folder.keep(id(1), image).unwrap(), at as u32 + 1);
+            assert_eq!(folder.keep(id(1), 1, image).unwrap(), at as u32 + 1);
         }
         assert_eq!(
-            folder.keep(id(1), &images[2]).unwrap(),
+            folder.keep(id(1), 1, &images[2]).unwrap(),
             3,
             "a change that is made again"
         );
-        assert_eq!(folder.keep(id(2), &images[0]).unwrap(), 1);
+        assert_eq!(folder.keep(id(2), 1, &images[0]).unwrap(), 1);
         let folder = PreImageFolder::open(&data.path().join("undo")).unwrap();
         assert_eq!(folder.list(id(1)).unwrap(), [1, 2, 3]);
         for (at, image) in images.iter().enumerate() {
@@ -485,6 +543,30 @@ mod tests {
     }
 
     #[test]
+    fn a_pre_image_belongs_to_the_start_that_kept_it_last() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = PreImageFolder::open(data.path()).unwrap();
+        let image = |after: &[u8]| PreImage {
+            path: VPath::parse("/a").unwrap(),
+            before: None,
+            after: Hash::of(after),
+            kept: Kept::Absent,
+        };
+        assert_eq!(folder.keep(id(1), 1, &image(b"1")).unwrap(), 1);
+        assert_eq!(folder.keep(id(1), 1, &image(b"2")).unwrap(), 2);
+        assert_eq!(folder.list_of(id(1), 2).unwrap(), [0; 0]);
+        // The same change once more: the last start did not come to it.
+        assert_eq!(folder.keep(id(1), 2, &image(b"2")).unwrap(), 2);
+        assert_eq!(folder.keep(id(1), 2, &image(b"3")).unwrap(), 3);
+        assert_eq!(folder.list_of(id(1), 1).unwrap(), [1]);
+        assert_eq!(folder.list_of(id(1), 2).unwrap(), [2, 3]);
+        assert_eq!(folder.load(id(1), 2).unwrap(), image(b"2"));
+        folder.forget(id(1), 3).unwrap();
+        assert_eq!(folder.list(id(1)).unwrap(), [1, 2]);
+        assert_eq!(folder.keep(id(1), 2, &image(b"4")).unwrap(), 3);
+    }
+
+    #[test]
     fn damage_is_told() {
         let data = tempfile::tempdir().unwrap();
         let folder = PreImageFolder::open(data.path()).unwrap();
@@ -495,7 +577,7 @@ mod tests {
             after: Hash::of(b"new"),
             kept: Kept::Whole(b"old".to_vec()),
         };
-        folder.keep(id(1), &image).unwrap();
+        folder.keep(id(1), 1, &image).unwrap();
         let call = data.path().join(id(1).to_string());
         fs::write(call.join("1.bytes"), b"odd").unwrap();
         assert!(matches!(
@@ -505,7 +587,7 @@ mod tests {
         // Bytes without a description are what a crash leaves: not a pre-image, and their number is used again.
         fs::remove_file(call.join("1.json")).unwrap();
         assert_eq!(folder.list(id(1)).unwrap(), Vec::<u32>::new());
-        assert_eq!(folder.keep(id(1), &image).unwrap(), 1);
+        assert_eq!(folder.keep(id(1), 1, &image).unwrap(), 1);
         assert_eq!(folder.load(id(1), 1).unwrap(), image);
         fs::write(call.join("1.json"), b"{}").unwrap();
         assert!(matches!(
@@ -519,9 +601,9 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let kept = PreImageFolder::open(data.path()).unwrap();
         let [session, other] = [7, 8].map(|number| SessionId::new(uuid::Uuid::from_u128(number)));
-        let printed = |rtc, most| kept.printed(session, id(rtc), most).unwrap();
+        let printed = |rtc, most| kept.printed(session, id(rtc), 1, most).unwrap();
         assert_eq!(printed(1, 100), None);
-        kept.begin_printing(session, id(1)).unwrap();
+        kept.begin_printing(session, id(1), 1).unwrap();
         assert_eq!(printed(1, 100).unwrap(), "");
         kept.print(session, "eins\n").unwrap();
         kept.print(session, "zwölf\n").unwrap();
@@ -529,7 +611,8 @@ mod tests {
         // The first byte of these is the second one of a character.
         assert_eq!(printed(1, 4).unwrap(), "lf\n");
         assert_eq!(printed(2, 100), None);
-        assert_eq!(kept.printed(other, id(1), 100).unwrap(), None);
+        assert_eq!(kept.printed(session, id(1), 2, 100).unwrap(), None);
+        assert_eq!(kept.printed(other, id(1), 1, 100).unwrap(), None);
         assert_eq!(kept.list(id(1)).unwrap(), [0_u32; 0]);
         #[cfg(unix)]
         {
@@ -537,7 +620,7 @@ mod tests {
             let file = fs::metadata(data.path().join(format!("{session}.printed"))).unwrap();
             assert_eq!(file.permissions().mode() & 0o777, 0o600);
         }
-        kept.begin_printing(session, id(2)).unwrap();
+        kept.begin_printing(session, id(2), 1).unwrap();
         assert_eq!((printed(1, 100), printed(2, 100).unwrap()), (None, String::new()));
     }
 }

@@ -84,24 +84,25 @@ impl Project {
     /// The same, for a folder that may contain the program's own data: that is out of reach then, by whatever path.
     ///
     /// # Errors
-    /// As [`Project::open`], and [`Error::OwnDataRoot`] for a folder in the program's own data.
+    /// As [`Project::open`], and [`Error::OwnDataRoot`] for a folder in the program's own data, [`Error::Io`] if it cannot
+    /// be told where that is.
     pub fn open_apart(root: &Path, own_data: &Path) -> Result<Self, Error> {
-        let number = |folder: &Path| {
-            let folder = Dir::open_ambient_dir(folder, ambient_authority()).ok()?;
-            let identity = Metadata::of(&folder.dir_metadata().ok()?).identity;
-            Some((identity.dev, identity.ino))
+        let failed = |folder: &Path, source| Error::Io {
+            path: folder.display().to_string(),
+            source,
         };
-        let own_data = number(own_data);
-        let project = Self::open_with(root, own_data)?;
-        let is_inside = project
-            .inner
-            .canonical
-            .ancestors()
-            .any(|outer| own_data.is_some() && number(outer) == own_data);
-        if is_inside {
-            return Err(Error::OwnDataRoot {
-                root: root.to_owned(),
-            });
+        let own_number = match number(own_data) {
+            Ok(number) => number,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::open(root),
+            Err(error) => return Err(failed(own_data, error)),
+        };
+        let project = Self::open_with(root, Some(own_number))?;
+        for outer in project.real_root().ancestors() {
+            if number(outer).map_err(|error| failed(outer, error))? == own_number {
+                return Err(Error::OwnDataRoot {
+                    root: root.to_owned(),
+                });
+            }
         }
         Ok(project)
     }
@@ -149,17 +150,17 @@ impl Project {
         &self.inner.canonical
     }
 
-    /// The handle of the folder.
     /// Whether this is the folder that nothing beneath this project reaches.
     pub(crate) fn is_own_data(&self, identity: &Identity) -> bool {
         self.inner.own_data == Some((identity.dev, identity.ino))
     }
 
-    /// The number of that folder on its device.
-    pub(crate) fn own_data_number(&self) -> Option<u64> {
-        self.inner.own_data.map(|(_, number)| number)
+    /// Whether there is such a folder.
+    pub(crate) fn has_own_data(&self) -> bool {
+        self.inner.own_data.is_some()
     }
 
+    /// The handle of the folder.
     pub(crate) fn dir(&self) -> &Dir {
         &self.inner.dir
     }
@@ -287,6 +288,21 @@ impl std::fmt::Debug for Project {
             .debug_struct("Project")
             .field("root", &self.inner.root)
             .finish_non_exhaustive()
+    }
+}
+
+/// The device of a folder and its number there. It need not be one that may be opened.
+fn number(folder: &Path) -> io::Result<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        fs::metadata(folder).map(|found| (found.dev(), found.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let folder = Dir::open_ambient_dir(folder, ambient_authority())?;
+        let identity = Metadata::of(&folder.dir_metadata()?).identity;
+        Ok((identity.dev, identity.ino))
     }
 }
 

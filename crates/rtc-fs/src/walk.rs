@@ -298,26 +298,23 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether the walk would enter what it may not. The number comes with the name and is right but for mounts, which spares
-/// a look at every folder.
+/// Whether the walk would enter what it may not. Each folder is looked at: the number that comes with its name is another
+/// one where something is mounted.
 fn is_own_data(project: &Project, entry: &DirEntry) -> bool {
-    let Some(number) = project.own_data_number() else {
-        return false;
-    };
-    if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+    if !project.has_own_data() || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
         return false;
     }
     #[cfg(unix)]
-    if entry.ino() != Some(number) {
-        return false;
-    }
+    let found = entry.metadata().map(cap_std::fs::Metadata::from_just_metadata);
     #[cfg(not(unix))]
-    let _ = number;
-    let relative = entry.path().strip_prefix(project.real_root());
-    relative.is_ok_and(|path| {
-        let found = project.dir().symlink_metadata(path);
-        found.is_ok_and(|found| project.is_own_data(&Metadata::of(&found).identity))
-    })
+    let found = project.dir().symlink_metadata(
+        entry
+            .path()
+            .strip_prefix(project.real_root())
+            .unwrap_or(entry.path()),
+    );
+    // What cannot be looked at cannot be entered either, which the walk then tells.
+    found.is_ok_and(|found| project.is_own_data(&Metadata::of(&found).identity))
 }
 
 /// What a path of this machine below `root` is called in the project.

@@ -13,6 +13,8 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
@@ -21,6 +23,13 @@ use crate::{Error, PARENT_VARIABLE};
 
 /// How many children may run at a time.
 pub const MAX_CHILDREN: usize = 64;
+
+/// How long a child that was killed is waited for by whoever wants to know how it ended. One that the system cannot end
+/// yet keeps its place among the [`MAX_CHILDREN`].
+const END_TIME: Duration = Duration::from_secs(2);
+
+/// How often children that were killed are looked at: at first, and once they take long.
+const LOOK_EVERY: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(100)];
 
 /// The variables that a child gets from its parent, where they are set. Everything else is left out.
 pub const ENVIRONMENT: &[&str] = &[
@@ -86,16 +95,41 @@ static REAPER: LazyLock<io::Result<std::sync::mpsc::SyncSender<Reaped>>> = LazyL
     let (sender, receiver) = std::sync::mpsc::sync_channel::<Reaped>(MAX_CHILDREN);
     std::thread::Builder::new()
         .name("child-reaper".into())
-        .spawn(move || {
-            for (mut child, counted, reply) in receiver {
-                let status = child.wait().ok();
-                drop(counted);
-                // Most often nobody wants to know.
-                let _ = reply.send(status);
-            }
-        })?;
+        .spawn(move || reap(&receiver))?;
     Ok(sender)
 });
+
+/// Waits for all of them at once: one that the system cannot end yet holds up no other.
+fn reap(ended: &std::sync::mpsc::Receiver<Reaped>) {
+    let [first, most] = LOOK_EVERY;
+    let (mut waiting, mut every) = (Vec::<Reaped>::new(), first);
+    loop {
+        let next = if waiting.is_empty() {
+            ended.recv().map_err(RecvTimeoutError::from)
+        } else {
+            ended.recv_timeout(every)
+        };
+        match next {
+            Ok(child) => {
+                waiting.push(child);
+                every = first;
+            }
+            Err(RecvTimeoutError::Timeout) => every = (every * 2).min(most),
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        for index in (0..waiting.len()).rev() {
+            let status = match waiting[index].0.try_wait() {
+                Ok(None) => continue,
+                Ok(status) => status,
+                Err(_) => None,
+            };
+            let (_, counted, reply) = waiting.swap_remove(index);
+            drop(counted);
+            // Most often nobody wants to know.
+            let _ = reply.send(status);
+        }
+    }
+}
 
 /// A place among the [`MAX_CHILDREN`], given back when this is dropped.
 #[derive(Debug)]
@@ -212,9 +246,11 @@ fn start(command: &ChildCommand, counted: Counted) -> Started {
 }
 
 impl Child {
-    /// Kills it with everything in its process group, and says how it ended: by itself, if it already had.
+    /// Kills it with everything in its process group, and says how it ended: by itself, if it already had. `None` if that
+    /// is not known after two seconds.
     pub async fn end(mut self) -> Option<ExitStatus> {
-        self.process.end()?.await.ok().flatten()
+        let ended = tokio::time::timeout(END_TIME, self.process.end()?).await;
+        ended.ok()?.ok().flatten()
     }
 }
 
@@ -252,7 +288,9 @@ mod tests {
                 let mut asked = Box::pin(spawn(command(program)));
                 for _ in 0..polls {
                     // It is given up after it was asked for, and before or after the child has come.
-                    drop(futures::poll!(&mut asked));
+                    if futures::poll!(&mut asked).is_ready() {
+                        break;
+                    }
                     std::thread::yield_now();
                 }
                 drop(asked);
@@ -265,6 +303,18 @@ mod tests {
         while running() > 0 && std::time::Instant::now() < until {
             tokio::task::yield_now().await;
         }
+        assert_eq!(running(), 0);
+        // One that does not end holds up no other.
+        let mut stuck = start(&command("/bin/sleep"), Counted::take().unwrap()).unwrap();
+        let (process, counted) = stuck.0.take().unwrap();
+        let group = rustix::process::Pid::from_raw(i32::try_from(process.id()).unwrap()).unwrap();
+        let (reply, ended) = oneshot::channel();
+        REAPER.as_ref().unwrap().send((process, counted, reply)).unwrap();
+        let started = spawn(command("/bin/sleep")).await.unwrap();
+        assert!(started.end().await.is_some());
+        assert_eq!(running(), 1);
+        rustix::process::kill_process(group, rustix::process::Signal::KILL).unwrap();
+        assert!(ended.await.unwrap().is_some());
         assert_eq!(running(), 0);
     }
 }

@@ -26,6 +26,9 @@ pub enum Error {
     /// A frame was not sent: it has more bytes than [`crate::MAX_FRAME_BYTES`].
     #[error("{0} bytes at once are too many to be passed on")]
     TooLarge(usize),
+    /// A question was not sent: it has more values than [`crate::MAX_HOST_CALL_VALUES`].
+    #[error("{0} values at once are too many to be asked with")]
+    TooManyValues(usize),
     /// The pipe failed; the connection is closed.
     #[error("the pipe failed: {0}")]
     Pipe(String),

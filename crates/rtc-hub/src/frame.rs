@@ -102,6 +102,13 @@ pub fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Opti
     Value::deserialize(deserializer).map(Some)
 }
 
+/// What kind of frame it is, without the rest of it.
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(default)]
+    method: Option<String>,
+}
+
 #[derive(Deserialize)]
 struct OfCall {
     call_id: RtcId,
@@ -129,6 +136,14 @@ impl Frame {
             Self::HostAnswer(call, ordinal, outcome) => response(host_id(*call, *ordinal), outcome),
         };
         value.to_string()
+    }
+
+    /// Whether a line is a question, told without making its values. One that is no frame is none of the others either.
+    pub(crate) fn is_question(line: &[u8]) -> bool {
+        match serde_json::from_slice::<Kind>(line) {
+            Ok(kind) => kind.method.as_deref() == Some("host.call"),
+            Err(_) => true,
+        }
     }
 
     /// Reads a line. The text of an error says what is wrong with it.

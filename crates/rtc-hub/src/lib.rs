@@ -17,7 +17,7 @@ pub use child::{Child, ChildCommand, ENVIRONMENT, MAX_CHILDREN, spawn};
 pub use error::Error;
 pub use frame::{Call, Frame, HostCall, Outcome, present};
 pub use host::{Deadline, Host, HostCalls};
-pub use lines::{MAX_FRAME_BYTES, MAX_HOST_CALL_BYTES};
+pub use lines::{MAX_FRAME_BYTES, MAX_HOST_CALL_BYTES, MAX_HOST_CALL_VALUES, count_values};
 pub use peer::{CALLER_GRACE, MAX_CALLS, MAX_HOST_CALLS_WAITING, OUTGOING_QUEUE, Peer, RemoteCall};
 pub use server::{MAX_DEADLINE, SERVER_GRACE};
 pub use worker::{PARENT_VARIABLE, end_with_parent, limit_memory, run_worker};

@@ -9,8 +9,33 @@ pub const MAX_FRAME_BYTES: usize = 32 << 20;
 
 /// The longest frame with a question of a running tool, in bytes: 16 MiB. Some of them may wait at a time.
 pub const MAX_HOST_CALL_BYTES: usize = 16 << 20;
+/// The most values in the JSON of a frame with a question: each takes far more memory than text, up to 40 times as much.
+pub const MAX_HOST_CALL_VALUES: usize = 100_000;
 /// How much room for a line is kept for the next one, in bytes: 64 KiB.
 const KEPT_BYTES: usize = 64 << 10;
+
+/// How many values a JSON text has, names of fields included, without making any: never too few for a text that is JSON.
+pub fn count_values(json: &[u8]) -> usize {
+    let mut count = 1;
+    let mut rest = json.iter();
+    while let Some(byte) = rest.next() {
+        match byte {
+            // What stands in a text is none.
+            b'"' => {
+                while let Some(byte) = rest.next() {
+                    match byte {
+                        b'"' => break,
+                        b'\\' => drop(rest.next()),
+                        _ => {}
+                    }
+                }
+            }
+            b',' | b':' | b'[' | b'{' => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
 
 /// Reads the next line into `line`, without its line end. `false` at the end of the pipe.
 pub(crate) async fn read(
@@ -58,6 +83,21 @@ mod tests {
     use tokio::io::BufReader;
 
     use super::*;
+
+    #[test]
+    fn values_are_counted_without_being_made() {
+        for (json, count) in [
+            ("1", 1),
+            ("[1,2,3]", 4),
+            (r#"{"a":1,"b":[true,null]}"#, 7),
+            (r#"["a,b:[{","\\",",\"[,"]"#, 4),
+            // One too many.
+            ("[]", 2),
+        ] {
+            assert!(serde_json::from_str::<serde_json::Value>(json).is_ok(), "{json}");
+            assert_eq!(count_values(json.as_bytes()), count, "{json}");
+        }
+    }
 
     #[tokio::test]
     async fn lines_come_whole_however_they_are_cut() {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::frame::{Frame, HostCall, Outcome};
 use crate::host::HostCalls;
-use crate::{Error, MAX_FRAME_BYTES, MAX_HOST_CALL_BYTES, lines, server};
+use crate::{Error, MAX_FRAME_BYTES, MAX_HOST_CALL_BYTES, MAX_HOST_CALL_VALUES, count_values, lines, server};
 
 mod calling;
 
@@ -22,7 +22,7 @@ pub const OUTGOING_QUEUE: usize = 64;
 /// How many calls may run at a time in each direction. One more is refused.
 pub const MAX_CALLS: usize = 64;
 /// How many questions of one call may wait for their answers. At the bound the asking tool waits. Each has at most
-/// [`crate::MAX_HOST_CALL_BYTES`].
+/// [`crate::MAX_HOST_CALL_BYTES`] and [`crate::MAX_HOST_CALL_VALUES`].
 pub const MAX_HOST_CALLS_WAITING: usize = 8;
 /// How long after the deadline a caller waits for the other side's own terminal, before it makes one.
 pub const CALLER_GRACE: Duration = Duration::from_millis(100);
@@ -77,6 +77,11 @@ fn most_bytes(frame: &Frame) -> usize {
         Frame::HostCall(_) => MAX_HOST_CALL_BYTES,
         _ => MAX_FRAME_BYTES,
     }
+}
+
+/// Whether a question would take too much memory. A short one has no need to be counted.
+fn has_too_many_values(line: &[u8]) -> bool {
+    line.len() > MAX_HOST_CALL_VALUES && count_values(line) > MAX_HOST_CALL_VALUES
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -160,6 +165,9 @@ impl Shared {
         let line = frame.encode();
         if line.len() > most_bytes(frame) {
             return Err(Error::TooLarge(line.len()));
+        }
+        if matches!(frame, Frame::HostCall(_)) && has_too_many_values(line.as_bytes()) {
+            return Err(Error::TooManyValues(count_values(line.as_bytes())));
         }
         tokio::select! {
             biased;
@@ -361,6 +369,10 @@ async fn read(shared: Arc<Shared>, reader: impl AsyncRead + Send + Unpin) {
                 Ok(true) => {}
                 Ok(false) => return Error::Closed,
                 Err(error) => return error,
+            }
+            // Before any of its values is made.
+            if has_too_many_values(&line) && Frame::is_question(&line) {
+                return Error::Protocol(format!("a question has more than {MAX_HOST_CALL_VALUES} values"));
             }
             let taken = match Frame::decode(&line) {
                 Ok(frame) if line.len() > most_bytes(&frame) => Err(Error::Protocol(format!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
@@ -68,6 +68,8 @@ struct Reply {
     events: Events,
     decoder: Box<dyn Decoder>,
     pending: VecDeque<Event>,
+    /// Until when its cost is waited for, once it is complete.
+    until: Option<Instant>,
     over: bool,
 }
 
@@ -77,6 +79,7 @@ impl Reply {
             events,
             decoder,
             pending: VecDeque::new(),
+            until: None,
             over: false,
         }
     }
@@ -86,7 +89,8 @@ impl Reply {
         while self.pending.is_empty() {
             let complete = self.decoder.is_complete();
             let next = if complete {
-                timeout(AFTER_THE_END, self.events.next()).await.unwrap_or(None)
+                let until = *self.until.get_or_insert_with(|| Instant::now() + AFTER_THE_END);
+                timeout_at(until, self.events.next()).await.unwrap_or(None)
             } else {
                 self.events.next().await
             };

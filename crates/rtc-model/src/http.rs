@@ -13,11 +13,11 @@ use futures::stream::{self, StreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, Response, Url};
 use tokio::sync::OnceCell;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::failure::{self, Failure, broken};
 use crate::sse::{self, Events, Pieces};
-use crate::{Endpoint, Error, Key, retry};
+use crate::{Endpoint, Error, Key, Timeouts, retry};
 
 /// How much of the body of an error is read, in bytes.
 const MOST_ERROR: usize = 64 * 1024;
@@ -81,28 +81,31 @@ impl Http {
             map.insert(HeaderName::from_static(name), value);
         }
         let first_byte = self.endpoint.timeouts.first_byte;
+        let until = Instant::now() + first_byte;
         let sent = client.post(url).headers(map).body(body).send();
-        let response = timeout(first_byte, sent)
+        let response = timeout_at(until, sent)
             .await
             .map_err(|_| Error::Unreachable {
                 reason: format!("no answer within {}", seconds(first_byte)),
             })?
             .map_err(|error| unreachable(&error))?;
         if response.status().as_u16() == 200 {
-            Ok(sse::events(self.pieces(response)))
+            Ok(sse::events(self.pieces(response, until)))
         } else {
             Err(self.refusal(response).await)
         }
     }
 
-    /// The bytes as they come, each within its time.
-    fn pieces(&self, response: Response) -> Pieces {
-        let timeouts = self.endpoint.timeouts;
-        let state = Some((response, timeouts.first_byte));
+    /// The bytes as they come: the first one by a moment, each further one within its time.
+    fn pieces(&self, response: Response, first: Instant) -> Pieces {
+        let Timeouts { first_byte, idle, .. } = self.endpoint.timeouts;
+        let state = Some((response, first, first_byte));
         stream::unfold(state, move |state| async move {
-            let (mut response, limit) = state?;
-            match timeout(limit, response.chunk()).await {
-                Ok(Ok(Some(piece))) => Some((Ok(piece.to_vec()), Some((response, timeouts.idle)))),
+            let (mut response, until, limit) = state?;
+            match timeout_at(until, response.chunk()).await {
+                Ok(Ok(Some(piece))) => {
+                    Some((Ok(piece.to_vec()), Some((response, Instant::now() + idle, idle))))
+                }
                 Ok(Ok(None)) => None,
                 Ok(Err(error)) => Some((Err(broken(told(&error))), None)),
                 Err(_) => Some((Err(broken(format!("no byte for {}", seconds(limit)))), None)),

@@ -24,6 +24,7 @@ mod reply;
 mod request;
 mod retry;
 mod sse;
+mod unknown;
 
 pub use chat::ChatModel;
 pub use dialects::{open, other_key_env, other_providers};
@@ -35,3 +36,4 @@ pub use model::{Model, ModelId, ModelStream};
 pub use offline::{OfflineModel, demo_request};
 pub use reply::{Event, Reply, StopReason, Usage};
 pub use request::{AssistantBlock, Item, Request, ToolSpec};
+pub use retry::wait_after;

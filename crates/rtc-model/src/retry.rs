@@ -23,6 +23,12 @@ pub(crate) fn wait(attempt: u32, asked: Option<Duration>, random: u64) -> Option
     Some(asked.unwrap_or_default() + part)
 }
 
+/// How long to wait before a reply that broke off after `attempt` others (from 0) is asked for again; `None`: it is not.
+/// `random` is any number.
+pub fn wait_after(attempt: u32, random: u64) -> Option<Duration> {
+    wait(attempt, None, random)
+}
+
 /// A number that differs each time: clients that failed together do not come back together.
 pub(crate) fn random() -> u64 {
     RandomState::new().build_hasher().finish()

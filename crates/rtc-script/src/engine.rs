@@ -168,7 +168,7 @@ fn work(mut jobs: mpsc::Receiver<Job>) {
             entries: 0,
             bytes: 0,
             host_calls: 0,
-            in_flight: Rc::default(),
+            waiting: ops::Waiting::default(),
         });
         let ended = reactor.block_on(world.run(&code, only_check, &control));
         // Whoever asked may have gone. A large world takes its time to be taken down, which nobody waits for.

@@ -14,20 +14,24 @@ const TOLD_PRINTED_BYTES: u64 = 2_000;
 /// How many of the files that it changed are named.
 const TOLD_FILES: usize = 50;
 
-/// Tidies up after it: the temporary file of a change that was cut short goes. Says which files it changed, how they are
+/// Tidies up after the start `attempt` of it: the temporary file of a change that was cut short goes. Says which files it changed, how they are
 /// now, and what it printed, as far as that is known.
-pub(crate) async fn evidence(context: &CallContext) -> String {
+pub(crate) async fn evidence(context: &CallContext, attempt: u32) -> String {
     const UNKNOWN: &str = "What it printed and returned is not known.";
     let Some(kept) = context.extensions.get::<PreImageFolder>() else {
         return format!("Whether it changed files is not known. {UNKNOWN}");
     };
     let project = context.extensions.get::<Project>();
-    let (session, rtc, cancel) = (context.session, context.rtc, context.cancel.clone());
+    let (session, cancel) = (context.session, context.cancel.clone());
+    let start = Start {
+        rtc: context.rtc,
+        attempt,
+    };
     let looked = tokio::task::spawn_blocking(move || {
         if let Some(project) = &project {
-            tidy(&kept, project, rtc, &cancel);
+            tidy(&kept, project, start, &cancel);
         }
-        (changed(&kept, project, rtc), printed(&kept, session, rtc))
+        (changed(&kept, project, start), printed(&kept, session, start))
     })
     .await;
     match looked {
@@ -39,26 +43,45 @@ pub(crate) async fn evidence(context: &CallContext) -> String {
     }
 }
 
-/// A script makes one change after the other, so only the last one can have been cut short. What cannot be tidied up
-/// stays: the evidence is told either way.
-fn tidy(kept: &PreImageFolder, project: &Project, rtc: RtcId, cancel: &CancellationToken) {
-    let last = kept.list(rtc).ok().and_then(|numbers| numbers.last().copied());
-    if let Some(image) = last.and_then(|last| kept.load(rtc, last).ok()) {
-        let _ = project.recover_kept(&image, &rtc.to_string(), cancel);
+/// One start of a call.
+#[derive(Clone, Copy)]
+struct Start {
+    rtc: RtcId,
+    attempt: u32,
+}
+
+impl Start {
+    /// The numbers of what it kept.
+    fn images(self, kept: &PreImageFolder) -> Result<Vec<u32>, rtc_fs::Error> {
+        kept.list_of(self.rtc, self.attempt)
     }
 }
 
-fn printed(kept: &PreImageFolder, session: SessionId, rtc: RtcId) -> Option<String> {
-    let printed = kept.printed(session, rtc, TOLD_PRINTED_BYTES).ok()??;
+/// A script makes one change after the other, so only the last one can have been cut short. What cannot be tidied up
+/// stays: the evidence is told either way.
+fn tidy(kept: &PreImageFolder, project: &Project, start: Start, cancel: &CancellationToken) {
+    let last = start
+        .images(kept)
+        .ok()
+        .and_then(|numbers| numbers.last().copied());
+    if let Some(image) = last.and_then(|last| kept.load(start.rtc, last).ok()) {
+        let _ = project.recover_kept(&image, &start.rtc.to_string(), cancel);
+    }
+}
+
+fn printed(kept: &PreImageFolder, session: SessionId, start: Start) -> Option<String> {
+    let printed = kept
+        .printed(session, start.rtc, start.attempt, TOLD_PRINTED_BYTES)
+        .ok()??;
     let printed = printed.trim_end().replace('\n', " ⏎ ");
     Some(printed).filter(|printed| !printed.is_empty())
 }
 
-fn changed(kept: &PreImageFolder, project: Option<Arc<Project>>, rtc: RtcId) -> String {
+fn changed(kept: &PreImageFolder, project: Option<Arc<Project>>, start: Start) -> String {
     // Of each file the last change counts.
     let last = || -> Result<BTreeMap<_, _>, rtc_fs::Error> {
-        let images = kept.list(rtc)?.into_iter().map(|number| {
-            let image = kept.load(rtc, number)?;
+        let images = start.images(kept)?.into_iter().map(|number| {
+            let image = kept.load(start.rtc, number)?;
             Ok((image.path.clone(), image))
         });
         images.collect()

@@ -1,5 +1,6 @@
 //! What ends a script, whatever it does.
 
+use rtc_hub::MAX_HOST_CALL_VALUES;
 use serde::{Deserialize, Serialize};
 
 /// How long a script may run unless it asks for another time, in milliseconds.
@@ -15,6 +16,9 @@ pub const MAX_HOST_CALLS: u64 = 10_000;
 /// Arguments and answers of its calls of `rtcAgent.fs` that a script may leave waiting, in bytes: 64 MiB. They are outside
 /// of the memory that the engine counts.
 pub const MAX_IN_FLIGHT_BYTES: usize = 64 << 20;
+/// How many values the arguments of one call of `rtcAgent.fs` may have. The rest of its frame has a few as well, which the
+/// hub counts in.
+pub const MAX_CALL_VALUES: usize = MAX_HOST_CALL_VALUES - 100;
 /// How deep the parameters of a script and the arguments of its calls may be nested. Each frame adds a little, and can
 /// be read to a depth of 128.
 pub const MAX_DEPTH: usize = 100;
@@ -37,6 +41,8 @@ pub enum Limit {
     Memory,
     /// Its calls of `rtcAgent.fs`.
     HostCalls,
+    /// What waits of its calls of `rtcAgent.fs`.
+    Waiting,
     /// What it wrote to the console.
     Console,
     /// The size of its result.
@@ -57,6 +63,11 @@ impl Limit {
             Self::HostCalls => {
                 format!("the script made more than {MAX_HOST_CALLS} calls of rtcAgent.fs and was ended")
             }
+            Self::Waiting => format!(
+                "the script left more than {} MB of its calls of rtcAgent.fs waiting and was ended; await them one after \
+                 the other",
+                MAX_IN_FLIGHT_BYTES >> 20
+            ),
             Self::Console => format!(
                 "the script wrote more than {MAX_CONSOLE_ENTRIES} entries or {} KB to the console and was ended",
                 MAX_CONSOLE_BYTES >> 10

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-/// The digest of code that runs with these parameters: a Yes to it is none to other ones.
+/// The digest of code that runs with these parameters: a Yes to it is none to other ones, nor to the same ones in another
+/// order, which the code can see.
 pub(crate) fn digest(code: &str, params: &Map<String, Value>) -> String {
-    let params = canonical(&Value::Object(params.clone()));
     hash(&json!({"code": code, "params": params}))
 }
 
@@ -15,22 +15,6 @@ pub(crate) fn digest_of_save(path: &str, code: &str) -> String {
 
 fn hash(value: &Value) -> String {
     blake3::hash(value.to_string().as_bytes()).to_hex().to_string()
-}
-
-/// The same value with the fields of every object sorted: their order says nothing.
-fn canonical(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut fields: Vec<_> = fields.iter().collect();
-            fields.sort_by_key(|(name, _)| name.as_str());
-            let fields = fields
-                .into_iter()
-                .map(|(name, value)| (name.clone(), canonical(value)));
-            Value::Object(fields.collect())
-        }
-        Value::Array(items) => items.iter().map(canonical).collect(),
-        other => other.clone(),
-    }
 }
 
 /// Whether something in the value is nested in more than `most` objects and lists. What was read from JSON is shallow
@@ -54,11 +38,13 @@ mod tests {
         let one = of("eval(params.c)", r#"{"c": "1", "d": {"x": 1, "y": [1, 2]}}"#);
         assert_eq!(
             one,
-            of("eval(params.c)", r#"{"d": {"y": [1, 2], "x": 1}, "c": "1"}"#)
+            of("eval(params.c)", r#"{ "c": "1", "d": {"x": 1, "y": [1, 2]}}"#)
         );
         for (code, params) in [
             ("eval(params.c)", r#"{"c": "2", "d": {"x": 1, "y": [1, 2]}}"#),
             ("eval(params.c)", r#"{"c": "1", "d": {"x": 1, "y": [2, 1]}}"#),
+            ("eval(params.c)", r#"{"d": {"x": 1, "y": [1, 2]}, "c": "1"}"#),
+            ("eval(params.c)", r#"{"c": "1", "d": {"y": [1, 2], "x": 1}}"#),
             ("eval(params.c) ", r#"{"c": "1", "d": {"x": 1, "y": [1, 2]}}"#),
             ("eval(params.c)", "{}"),
         ] {

@@ -184,6 +184,7 @@ struct Printed {
     folder: Arc<PreImageFolder>,
     session: SessionId,
     rtc: RtcId,
+    attempt: u32,
 }
 
 impl Printed {
@@ -193,6 +194,7 @@ impl Printed {
             folder,
             session: context.session,
             rtc: context.rtc,
+            attempt: context.attempt,
         })
     }
 
@@ -205,8 +207,9 @@ impl Printed {
     /// Forgets what the session's last script printed. That of this one stays until the next one begins: its outcome
     /// must be durable first.
     async fn begin(&self) {
-        let (session, rtc) = (self.session, self.rtc);
-        self.file(move |folder| folder.begin_printing(session, rtc)).await;
+        let (session, rtc, attempt) = (self.session, self.rtc, self.attempt);
+        self.file(move |folder| folder.begin_printing(session, rtc, attempt))
+            .await;
     }
 
     async fn file(&self, work: impl FnOnce(&PreImageFolder) -> Result<(), rtc_fs::Error> + Send + 'static) {

@@ -160,8 +160,13 @@ fn fitting(code: &str) -> Result<(), ToolError> {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Mark {
-    /// The digest of what runs.
-    Ran(String),
+    /// Something runs.
+    Ran {
+        /// Its digest.
+        digest: String,
+        /// Which start of the call this is.
+        attempt: u32,
+    },
     /// The mark of the write.
     Saved(Value),
 }
@@ -246,11 +251,15 @@ impl Tool for Script {
     }
 
     async fn prepare(&self, context: &CallContext, args: &ScriptArgs) -> Result<Option<Prepared>, ToolError> {
+        let ran = |code: &str| Mark::Ran {
+            digest: digest(code, &args.params),
+            attempt: context.attempt,
+        };
         let (mark, plan) = match args.checked()? {
-            Checked::Eval(code) => (Mark::Ran(digest(code, &args.params)), Plan::Run(code.to_owned())),
+            Checked::Eval(code) => (ran(code), Plan::Run(code.to_owned())),
             Checked::Run(path) => {
                 let code = frozen_code(context, &path).await?;
-                (Mark::Ran(digest(&code, &args.params)), Plan::Run(code))
+                (ran(&code), Plan::Run(code))
             }
             Checked::Save(write) => {
                 self.check(context, &write.content).await?;
@@ -318,7 +327,7 @@ impl Tool for Script {
                     other => other,
                 })
             }
-            (Ok(Mark::Ran(_)), _) => Ok(Recovery::Neither(evidence(context).await)),
+            (Ok(Mark::Ran { attempt, .. }), _) => Ok(Recovery::Neither(evidence(context, attempt).await)),
             _ => Ok(Recovery::Neither("Its mark cannot be read.".to_owned())),
         }
     }

@@ -1,9 +1,12 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use rtc_types::Mode;
+use rtc_realtime::Scope;
+use rtc_types::{DeviceId, Mode, UserId};
 
 /// What `--help` says at its end.
 const HELP: &str = "\
@@ -68,6 +71,10 @@ pub struct AppArgs {
 pub enum Command {
     /// Does one turn: sends a request and runs what the model asks for, until it is done.
     Run(RunArgs),
+    /// Opens a port that clients connect to, until it is told to end (Ctrl-C, SIGTERM).
+    Serve(ServeArgs),
+    /// Makes a token that a client connects with, or takes one back.
+    Token(TokenArgs),
     /// Shows what was said and done.
     #[command(subcommand)]
     Sessions(SessionsCommand),
@@ -118,6 +125,87 @@ pub struct RunArgs {
     pub max_rounds: Option<u32>,
 }
 
+/// Arguments of `serve`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ServeArgs {
+    /// A folder to work in; may be named several times.
+    #[arg(long, value_name = "DIR")]
+    pub root: Vec<PathBuf>,
+    /// Where the port is; port 0 is any free one.
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "HOST:PORT")]
+    pub listen: String,
+    /// Allows an address that other machines reach. What is sent is not encrypted.
+    #[arg(long)]
+    pub allow_remote: bool,
+    /// Serves clients only, and no page for browsers.
+    #[arg(long)]
+    pub no_ui: bool,
+    /// The model: a configured name, PROVIDER/MODEL (openai/…, anthropic/…), or `offline`.
+    #[arg(long, env = "RTC_MODEL", value_name = "NAME")]
+    pub model: Option<String>,
+}
+
+/// Arguments of `token`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct TokenArgs {
+    /// Who connects; the user of this installation by default.
+    #[arg(long, value_name = "ID")]
+    pub user: Option<UserId>,
+    /// From which device; this one by default.
+    #[arg(long, value_name = "ID")]
+    pub device: Option<DeviceId>,
+    /// What it allows: view, converse, approve, execute, serve-tools; several with commas. All by default.
+    #[arg(long, value_name = "SCOPES", value_delimiter = ',')]
+    pub scope: Vec<NamedScope>,
+    /// How long it is valid: a number with s, m, h or d.
+    #[arg(long, default_value = "1h", value_name = "TIME")]
+    pub ttl: Time,
+    /// Takes this token back instead of making one: it lets nobody in any more, and its connections end.
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["user", "device", "scope", "ttl"])]
+    pub revoke: Option<String>,
+}
+
+/// A scope by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedScope(pub Scope);
+
+impl FromStr for NamedScope {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = Scope::ALL.iter().copied().find(|scope| scope.as_str() == name);
+        found.map(Self).ok_or_else(|| {
+            let known: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+            format!("there is no scope `{name}`; there are: {}", known.join(", "))
+        })
+    }
+}
+
+/// A span of time, at least a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time(pub Duration);
+
+impl FromStr for Time {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "name a number above 0 with s, m, h or d, for example 90m".to_owned();
+        let mut characters = text.chars();
+        let unit = match characters.next_back() {
+            Some('s') => 1,
+            Some('m') => 60,
+            Some('h') => 60 * 60,
+            Some('d') => 24 * 60 * 60,
+            _ => return Err(wrong()),
+        };
+        let number: u32 = characters.as_str().parse().map_err(|_| wrong())?;
+        match number {
+            0 => Err(wrong()),
+            number => Ok(Self(Duration::from_secs(u64::from(number) * unit))),
+        }
+    }
+}
+
 /// What happens when the user must be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Ask {
@@ -164,4 +252,31 @@ pub enum ListForm {
     Text,
     /// For programs.
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_number_and_a_unit() {
+        for (text, seconds) in [
+            ("1s", Some(1)),
+            ("90m", Some(5_400)),
+            ("1h", Some(3_600)),
+            ("30d", Some(2_592_000)),
+            ("0h", None),
+            ("h", None),
+            ("1", None),
+            ("-1h", None),
+            ("1.5h", None),
+            ("1 h", None),
+            ("99999999999d", None),
+            ("1ä", None),
+            ("", None),
+        ] {
+            let read = text.parse().ok().map(|time: Time| time.0.as_secs());
+            assert_eq!(read, seconds, "{text}");
+        }
+    }
 }

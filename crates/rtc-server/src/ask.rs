@@ -3,12 +3,12 @@
 use anyhow::Result;
 use rtc_app::App;
 use rtc_engine::{Asked, Call, Command, Resolution, SessionState};
-use rtc_types::{ApprovalDecision, SessionId};
+use rtc_types::{ApprovalDecision, Preview, PreviewKind, SessionId};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use crate::Ask;
-use crate::console::{Console, Style};
+use crate::console::{Console, Style, visible};
 use crate::show;
 
 /// Why nobody answered.
@@ -155,15 +155,17 @@ impl<'c> Asker<'c> {
             .map(|approval| approval.why.as_str())
             .unwrap_or_default();
         let line = format!("? {} {}", rtc.tool_name, show::target(&private.input));
-        self.console.styled(Style::Strong, &line);
-        self.console.note(&format!("  {why}."));
+        self.console.styled(Style::Strong, &visible(&line));
+        self.console.note(&visible(&format!("  {why}.")));
         if let Some(preview) = &rtc.preview {
             show::whole(self.console, &preview.text);
             if let Some(params) = preview.program.as_ref().and_then(show::params) {
                 self.console.note("  with the params");
                 show::whole(self.console, &params);
             }
-        } else if let Some(args) = show::arguments(&private.input) {
+        }
+        if let Some(args) = arguments_beside(rtc.preview.as_ref(), &private.input) {
+            self.console.note("  with the arguments");
             show::whole(self.console, &args);
         }
         loop {
@@ -226,7 +228,7 @@ impl<'c> Asker<'c> {
                     .unwrap_or_default()
                     .to_owned()
             };
-            self.console.styled(Style::Strong, &format!("? {text}"));
+            self.console.styled(Style::Strong, &visible(&format!("? {text}")));
             for (number, option) in options.iter().enumerate() {
                 let line = format!(
                     "  {}. {} – {}",
@@ -234,9 +236,9 @@ impl<'c> Asker<'c> {
                     word(option, "label"),
                     word(option, "description")
                 );
-                self.console.note(&line);
+                self.console.note(&visible(&line));
                 if let Some(preview) = option.get("preview").and_then(Value::as_str) {
-                    show::lines(self.console, preview, show::PREVIEW_LINES, Style::Faint);
+                    show::lines(self.console, &visible(preview), show::PREVIEW_LINES, Style::Faint);
                 }
             }
             let hint = if several {
@@ -263,10 +265,11 @@ impl<'c> Asker<'c> {
     async fn ask_resolution(&mut self, call: &Call) -> Resolution {
         let rtc = &call.stored.entity;
         let line = format!("? {} {}", rtc.tool_name, show::target(&call.stored.private.input));
-        self.console.styled(Style::Warning, &line);
+        self.console.styled(Style::Warning, &visible(&line));
         let evidence = rtc.error_message.as_deref().unwrap_or_default();
-        self.console
-            .note(&format!("  It was running when the program ended. {evidence}"));
+        self.console.note(&visible(&format!(
+            "  It was running when the program ended. {evidence}"
+        )));
         loop {
             let answer = self
                 .line("  [r]un it again, take it as [d]one, or [t]ell the model:")
@@ -279,6 +282,16 @@ impl<'c> Asker<'c> {
             }
         }
     }
+}
+
+/// The arguments of a call, where its preview and its line leave some of it unseen: words are not what would be done, nor
+/// is the beginning of a diff.
+fn arguments_beside(preview: Option<&Preview>, input: &str) -> Option<String> {
+    let is_whole = |preview: &Preview| preview.kind != PreviewKind::Text && !preview.text.is_empty();
+    if preview.is_some_and(is_whole) {
+        return None;
+    }
+    show::arguments(input)
 }
 
 /// Numbers are options; anything else is the user's own words, also what stands in quotation marks. A number that is no
@@ -312,6 +325,34 @@ fn chosen(line: &str, labels: &[String], several: bool) -> Result<String, String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_preview_does_not_hold_is_shown_beside_it() {
+        let long = format!(r#"{{"path":"/a","content":"{}behind it"}}"#, " ".repeat(600));
+        let preview = |kind, text: &str| Preview {
+            kind,
+            text: text.to_owned(),
+            paths: Vec::new(),
+            program: None,
+        };
+        for (preview, input, shown) in [
+            (None, long.as_str(), true),
+            (
+                Some(preview(PreviewKind::Text, "`/a` does not exist")),
+                &long,
+                true,
+            ),
+            (Some(preview(PreviewKind::Diff, "")), &long, true),
+            (Some(preview(PreviewKind::Diff, "--- /a")), &long, false),
+            (Some(preview(PreviewKind::Code, "1")), &long, false),
+            // The line has all of them.
+            (Some(preview(PreviewKind::Text, "no")), r#"{"path":"/a"}"#, false),
+        ] {
+            let args = arguments_beside(preview.as_ref(), input);
+            assert_eq!(args.is_some(), shown, "{preview:?}");
+            assert!(args.is_none_or(|args| args.contains("behind it")));
+        }
+    }
 
     #[test]
     fn numbers_choose_options_and_anything_else_is_free_text() {

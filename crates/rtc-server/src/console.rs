@@ -173,9 +173,46 @@ pub(crate) fn printable(text: &str) -> std::borrow::Cow<'_, str> {
         .into()
 }
 
+/// What a user decides on, with nothing in it that is not seen: what [`printable`] leaves, and characters that have no
+/// width of their own, which in an answer only make it look right.
+pub(crate) fn visible(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.contains(is_unseen) {
+        return text.into();
+    }
+    text.chars()
+        .map(|c| if is_unseen(c) { '\u{fffd}' } else { c })
+        .collect::<String>()
+        .into()
+}
+
+/// The characters that Unicode lets be left out where they cannot be shown (`Default_Ignorable_Code_Point`), and fillers.
+fn is_unseen(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_that_is_decided_on_is_unseen() {
+        let unseen = "\u{200e}\u{200f}\u{61c}\u{200b}\u{200c}\u{200d}\u{2060}\u{feff}\u{e0001}\u{e007f}\u{fe00}\u{fe0f}\
+                      \u{e0100}\u{e01ef}";
+        let shown = visible(unseen);
+        assert!(shown.chars().all(|c| c == '\u{fffd}'), "{shown:?}");
+        assert_eq!(shown.chars().count(), unseen.chars().count());
+        for seen in ["plain text, größer, 文字, 😀\t", "", "a\u{a0}b"] {
+            assert_eq!(visible(seen), seen);
+        }
+        // In an answer a family stays together.
+        let family = "👩\u{200d}👧 ✔\u{fe0f}";
+        assert_eq!(printable(family), family);
+    }
 
     #[test]
     fn control_characters_do_not_reach_the_terminal() {

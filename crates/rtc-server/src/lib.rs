@@ -5,10 +5,13 @@ mod ask;
 mod console;
 mod exit;
 mod json;
+mod live;
 mod models;
 mod run;
+mod serve;
 mod sessions;
 mod show;
+mod token;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -17,7 +20,10 @@ use std::process::ExitCode;
 use clap::Parser;
 use rtc_app::SCRIPT_WORKER;
 
-pub use args::{Args, Ask, Command, LogLevel, ModelsArgs, OutputForm, RunArgs, SessionsCommand};
+pub use args::{
+    AppArgs, Args, Ask, Command, ListForm, LogLevel, ModelsArgs, NamedScope, OutputForm, RunArgs, ServeArgs,
+    SessionsCommand, Time, TokenArgs,
+};
 pub use exit::Exit;
 
 use crate::console::Console;
@@ -52,6 +58,8 @@ pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = runtime.block_on(async {
         let result = match args.command {
             Command::Run(run) => run::run(&args.app, run, &console).await,
+            Command::Serve(serve) => serve::run(&args.app, serve, &console).await,
+            Command::Token(token) => token::run(&args.app, token, &console).await,
             Command::Sessions(command) => sessions::run(&args.app, command, &console).await,
             Command::Models(list) => models::run(&args.app, &list, &console),
         };
@@ -70,6 +78,8 @@ fn init_log(level: LogLevel) {
         LogLevel::Debug => "debug",
         LogLevel::Trace => "trace",
     };
+    // These write whole frames into the log, and with them tokens and content.
+    let filter = format!("{filter},tungstenite=error,tokio_tungstenite=error,hyper=error");
     // A second start in one process keeps the first log.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(filter))

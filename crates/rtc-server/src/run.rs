@@ -12,6 +12,7 @@ use crate::args::{AppArgs, Ask, OutputForm, RunArgs};
 use crate::ask::{AskedFor, Asker};
 use crate::console::{Console, Style};
 use crate::exit::{Exit, UsageError};
+use crate::live::LiveLines;
 use crate::show::Show;
 use crate::{json, sessions};
 
@@ -56,6 +57,13 @@ pub(crate) async fn run(app: &AppArgs, mut args: RunArgs, console: &Console) -> 
     exit
 }
 
+/// What is shown of a turn, as text and as lines of JSON.
+#[derive(Default)]
+struct Shown {
+    text: Show,
+    live: LiveLines,
+}
+
 struct Turn<'t> {
     app: &'t App,
     console: &'t Console,
@@ -84,7 +92,7 @@ impl Turn<'_> {
         }
         let engine = self.app.engine();
         let mut position = engine.position();
-        let mut cursor = *position.borrow_and_update();
+        let mut cursor = rtc_engine::Offset(position.borrow_and_update().offset);
         let mut live = engine.live();
         let session = known.unwrap_or_else(|| SessionId::new(Uuid::now_v7()));
         if known.is_some() {
@@ -113,7 +121,7 @@ impl Turn<'_> {
             Ask::Deny
         });
         let mut asker = Asker::new(self.console, ask);
-        let mut show = Show::default();
+        let mut show = Shown::default();
         let mut begun = false;
         let ended = 'turn: loop {
             // Before the state is looked at: what is committed after this line wakes the loop again.
@@ -149,17 +157,18 @@ impl Turn<'_> {
                                 continue 'turn;
                             }
                         }
+                        () = show.live.due() => {
+                            for update in show.live.take_due() {
+                                self.console.result(&serde_json::to_string(&update)?);
+                            }
+                        }
                         trouble = live.recv() => match trouble {
                             Ok(Live::Trouble { session: other, message, .. }) if other == session => {
                                 self.console.styled(Style::Warning, &message);
                                 break 'turn Ended::Trouble;
                             }
-                            Ok(live) => {
-                                if let Some((rtc, text)) = live.told().filter(|_| self.args.output == OutputForm::Text) {
-                                    show.told(self.console, rtc, text);
-                                }
-                            }
-                            Err(RecvError::Lagged(_)) => {}
+                            Ok(live) => self.show_live(&mut show, &live),
+                            Err(RecvError::Lagged(_)) => show.live.lost(),
                             Err(RecvError::Closed) => break 'turn Ended::Trouble,
                         },
                     }
@@ -179,7 +188,7 @@ impl Turn<'_> {
         if begun
             && matches!(ended, Ended::Idle)
             && self.args.output == OutputForm::Text
-            && !show.ends_with_answer()
+            && !show.text.ends_with_answer()
         {
             self.tell_silence(session).await?;
         }
@@ -234,7 +243,7 @@ impl Turn<'_> {
     /// Shows what has been committed since the cursor; durable, so nothing is missed however slow the terminal is.
     async fn show_updates(
         &self,
-        show: &mut Show,
+        show: &mut Shown,
         mut cursor: rtc_engine::Offset,
     ) -> Result<rtc_engine::Offset> {
         let text = self.args.output == OutputForm::Text;
@@ -245,19 +254,43 @@ impl Turn<'_> {
             };
             cursor = rtc_engine::Offset(last.offset);
             for update in &updates {
-                let answers = show.update(self.console, update, !text);
+                let answers = show.text.update(self.console, update, !text);
                 match self.args.output {
                     OutputForm::Text => answers
                         .iter()
-                        .for_each(|answer| self.console.result(&show.set_off(answer))),
-                    OutputForm::StreamJson => self.console.result(&serde_json::to_string(update)?),
+                        .for_each(|answer| self.console.result(&show.text.set_off(answer))),
+                    OutputForm::StreamJson => {
+                        show.live.update(update);
+                        self.console.result(&serde_json::to_string(update)?);
+                    }
                     OutputForm::Json => {}
                 }
             }
         }
     }
 
-    async fn stop(&self, session: SessionId, show: &mut Show, mut cursor: rtc_engine::Offset) -> Result<()> {
+    /// Shows what is not durable.
+    fn show_live(&self, show: &mut Shown, live: &Live) {
+        match (self.args.output, live) {
+            (OutputForm::Text, live) => {
+                if let Some((rtc, text)) = live.told() {
+                    show.text.told(self.console, rtc, text);
+                }
+            }
+            (
+                OutputForm::StreamJson,
+                Live::Text {
+                    message,
+                    thinking,
+                    delta,
+                    ..
+                },
+            ) => show.live.piece(*message, *thinking, delta),
+            (OutputForm::StreamJson | OutputForm::Json, _) => {}
+        }
+    }
+
+    async fn stop(&self, session: SessionId, show: &mut Shown, mut cursor: rtc_engine::Offset) -> Result<()> {
         let engine = self.app.engine();
         self.console.styled(Style::Warning, "Stopping …");
         let mut position = engine.position();
@@ -351,7 +384,12 @@ impl Turn<'_> {
         Ok(match turn.map(|turn| turn.entity.status) {
             Some(TurnStatus::Failed) => match self.last_error(session).await? {
                 Some(ErrorCategory::Budget) => Exit::Budget,
-                Some(ErrorCategory::Api | ErrorCategory::Network | ErrorCategory::Permission) => Exit::Model,
+                Some(
+                    ErrorCategory::Api
+                    | ErrorCategory::Network
+                    | ErrorCategory::Permission
+                    | ErrorCategory::Stream,
+                ) => Exit::Model,
                 _ => Exit::Failed,
             },
             Some(TurnStatus::Cancelled) => Exit::Stopped,

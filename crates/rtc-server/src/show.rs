@@ -9,7 +9,7 @@ use rtc_types::{
 };
 use serde_json::Value;
 
-use crate::console::{Console, Style};
+use crate::console::{Console, Style, visible};
 
 /// How many lines of a result are shown.
 const LINES: usize = 10;
@@ -170,7 +170,8 @@ fn result(console: &Console, call: &ToolCall) {
 
 /// What a user decides on: all of it, however much it is. The terminal wraps its lines.
 pub(crate) fn whole(console: &Console, text: &str) {
-    let diff = is_diff(text);
+    let text = visible(text);
+    let diff = is_diff(&text);
     for line in text.lines() {
         console.styled(style_of(line, diff, Style::Plain), &format!("    {line}"));
     }

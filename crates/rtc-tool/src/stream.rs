@@ -3,7 +3,7 @@
 use std::pin::Pin;
 
 use futures::{Stream, StreamExt};
-use serde::{Deserialize, Serialize};
+use rtc_types::Progress;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -11,24 +11,6 @@ use crate::ToolError;
 
 /// How many items of progress may wait for their reader. At the bound the tool waits.
 pub const PROGRESS_QUEUE: usize = 64;
-
-/// Something that a running call tells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Progress {
-    /// Text for the user.
-    Text {
-        /// The text.
-        text: String,
-    },
-    /// Something of the tool's own.
-    Custom {
-        /// What it is.
-        subkind: String,
-        /// Its form is the tool's.
-        payload: Value,
-    },
-}
 
 /// One item of a call.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,19 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CallContext, ProgressSender, ToolError, ToolStream};
-
-/// Who runs a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// An executor on the user's device: each call is a remote tool call.
-    Device,
-    /// The user answers it, on any client.
-    User,
-    /// The engine itself, inside the session's lane, without a remote tool call.
-    Engine,
-}
+use crate::{CallContext, Kind, ProgressSender, ToolError, ToolStream};
 
 /// What a call does to what it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,16 +1,15 @@
 //! What `write` and `edit` have in common: a plan, the look at what the session knows, the change, its recovery.
 
-use rtc_fs::{
-    Applied, Before, Error, Mark, Planned, PreImage, PreImageFolder, Project, Recovery as Found, VPath,
-};
-use rtc_tool::{Access, CallContext, Prepared, Recovery, ToolError};
-use rtc_types::{Preview, PreviewKind};
+use rtc_fs::{Applied, Before, Error, Mark, Planned, Project, Recovery as Found, VPath};
+use rtc_tool::{Access, CallContext, ErrorKind, Prepared, Recovery, ToolError};
+use rtc_types::{Approval, ApprovalDecision, Preview, PreviewKind};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::files;
+use crate::keeping::Keeping;
 use crate::known::{Known, Need, Present};
 use crate::read;
 
@@ -116,26 +115,60 @@ async fn outlook<C: Change>(context: &CallContext, change: &C) -> Result<Outlook
     .await
 }
 
-/// The diff that an approval shows.
+/// What an approval shows: the diff with nothing left out, or words.
 pub(crate) async fn preview<C: Change>(
     context: &CallContext,
     change: &C,
 ) -> Result<Option<Preview>, ToolError> {
     let Outlook { path, planned, .. } = outlook(context, change).await?;
-    Ok(Some(match planned {
-        Ok(planned) => Preview {
-            kind: PreviewKind::Diff,
-            text: planned.diff().to_owned(),
-            paths: vec![path.as_str().to_owned()],
-            program: None,
+    let (kind, text) = match planned {
+        Ok(planned) => match planned.whole_diff() {
+            Some(diff) => (PreviewKind::Diff, diff.into_owned()),
+            None => (PreviewKind::Text, planned.diff().to_owned()),
         },
-        Err(error) => Preview {
-            kind: PreviewKind::Text,
-            text: error.message,
-            paths: vec![path.as_str().to_owned()],
-            program: None,
-        },
+        Err(error) => (PreviewKind::Text, error.message),
+    };
+    Ok(Some(Preview {
+        kind,
+        text,
+        paths: vec![path.as_str().to_owned()],
+        program: None,
     }))
+}
+
+/// Fails if the user was shown another change than the one that would be made by now, and said Yes to that one alone.
+fn is_as_approved(context: &CallContext, planned: &Planned) -> Result<(), ToolError> {
+    let shown = context.extensions.get::<Preview>();
+    let approval = context.extensions.get::<Approval>();
+    let (Some(shown), Some(approval)) = (shown, approval) else {
+        return Ok(());
+    };
+    let is_for_this_alone = approval.decision == Some(ApprovalDecision::Once);
+    if !is_for_this_alone || shown.kind != PreviewKind::Diff {
+        return Ok(());
+    }
+    let is_same = planned
+        .whole_diff()
+        .is_some_and(|diff| changed_lines(&diff).eq(changed_lines(&shown.text)));
+    if is_same {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorKind::Stale,
+        format!(
+            "`{}` has changed since the user was asked, so the call would change something else than what was approved; \
+             nothing was changed. Look at the file and call again",
+            planned.path()
+        ),
+    ))
+}
+
+/// What a diff removes and adds: where that is may have moved meanwhile.
+fn changed_lines(diff: &str) -> impl Iterator<Item = &str> {
+    // The first two lines name the file.
+    diff.lines()
+        .skip(2)
+        .filter(|line| line.starts_with(['-', '+', '\\']))
 }
 
 /// Everything but the effect.
@@ -158,6 +191,7 @@ pub(crate) async fn prepare<C: Change>(context: &CallContext, change: &C) -> Res
         return Err(error);
     }
     let planned = planned?;
+    is_as_approved(context, &planned)?;
     let knows_all = change.knows_all(present.is_none() || known.is_some_and(|known| known.complete));
     let result = encoded(&change.output(&planned))?;
     let marked = Marked {
@@ -212,12 +246,12 @@ pub(crate) async fn execute<C: Change>(
     execute_telling(context, change, prepared, |_| {}).await
 }
 
-/// The same, and tells `before` the path right before the effect: a change that fails may have been made.
+/// The same, and tells `made` the path as soon as the change is made: an error may still follow.
 pub(crate) async fn execute_telling<C: Change>(
     context: CallContext,
     change: C,
     prepared: Option<Prepared>,
-    mut before: impl FnMut(&VPath) + Send + 'static,
+    made: impl FnMut(&VPath) + Send + 'static,
 ) -> Result<C::Output, ToolError> {
     let prepared = match prepared {
         Some(prepared) => prepared,
@@ -231,16 +265,11 @@ pub(crate) async fn execute_telling<C: Change>(
         result,
     } = *work;
     let project = files::project(&context)?;
-    let missing = || ToolError::execution("there is no place for the old content, so nothing was changed");
-    let pre_images = context.extensions.get::<PreImageFolder>().ok_or_else(missing)?;
-    let rtc = context.rtc;
+    let mut keeping = Keeping::new(&context, made)?;
     let applied = files::blocking(&context, move |cancel| {
-        let keep = &mut |image: PreImage| {
-            pre_images.keep(rtc, &image)?;
-            before(&image.path);
-            Ok(())
-        };
-        project.apply(planned, keep, cancel).map_err(files::tool_error)
+        project
+            .apply(planned, &mut keeping, cancel)
+            .map_err(files::tool_error)
     })
     .await?;
     let Applied {

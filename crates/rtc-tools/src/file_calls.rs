@@ -6,12 +6,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtc_fs::{Detected, Error, GrepHits, Kind, PreImage, PreImageFolder, VPath, binary_kind, detect};
+use rtc_fs::{Detected, Error, GrepHits, Kind, VPath, binary_kind, detect};
 use rtc_tool::{Access, CallContext, ToolError};
 use serde_json::{Value, json};
 
 use crate::change;
 use crate::files::{blocking, path, project, tool_error};
+use crate::keeping::Keeping;
 use crate::known::Known;
 use crate::{EditArgs, FindArgs, GrepArgs, WriteArgs};
 
@@ -52,7 +53,7 @@ impl FileCalls {
         changed.iter().cloned().collect()
     }
 
-    /// Notes a path that is about to be changed: a change that fails half way, or whose sync fails, may have been made.
+    /// Notes a path that was changed, whatever fails afterwards.
     fn noting(&self) -> impl FnMut(&VPath) + Send + use<> {
         let changed = self.changed.clone();
         move |path| {
@@ -256,24 +257,17 @@ impl FileCalls {
     /// Moves a file or folder to where nothing is: `{from, to}`. An undo can bring it back.
     pub async fn rename(&self, from: &str, to: &str) -> Result<Value, ToolError> {
         let (from, to, project) = (path(from)?, path(to)?, project(&self.context)?);
-        let (permit, pre_images) = (self.context.permit.clone(), self.pre_images()?);
-        let (rtc, mut note) = (self.context.rtc, self.noting());
+        let permit = self.context.permit.clone();
+        let mut keeping = Keeping::new(&self.context, self.noting())?;
         let (from, to, moved) = blocking(&self.context, move |cancel| {
             let gathered = project.gather(&from, cancel).map_err(tool_error)?;
             let destinations = project.destinations(&gathered, &to).map_err(tool_error)?;
             for path in gathered.paths().chain(&destinations) {
                 permit.check(Access::Write, path.as_str())?;
             }
-            let keep = &mut |image: PreImage| {
-                pre_images.keep(rtc, &image)?;
-                note(gathered.path());
-                destinations.first().into_iter().for_each(&mut note);
-                Ok(())
-            };
-            let real = project.rename(&gathered, &to, keep, cancel).map_err(tool_error)?;
-            // Also folders without a file in them.
-            note(gathered.path());
-            note(&real);
+            let real = project
+                .rename(&gathered, &to, &mut keeping, cancel)
+                .map_err(tool_error)?;
             let moved: Vec<_> = gathered.paths().cloned().zip(destinations).collect();
             Ok((gathered.path().clone(), real, moved))
         })
@@ -291,8 +285,8 @@ impl FileCalls {
     /// Removes a file, or a folder; one with content only if `recursive`: `{path, removed}`. An undo can bring files back.
     pub async fn remove(&self, given: &str, recursive: bool) -> Result<Value, ToolError> {
         let (asked, project) = (path(given)?, project(&self.context)?);
-        let (permit, pre_images) = (self.context.permit.clone(), self.pre_images()?);
-        let (rtc, mut note) = (self.context.rtc, self.noting());
+        let permit = self.context.permit.clone();
+        let mut keeping = Keeping::new(&self.context, self.noting())?;
         let gathered = blocking(&self.context, move |cancel| {
             let gathered = project.gather(&asked, cancel).map_err(tool_error)?;
             for path in gathered.paths() {
@@ -304,14 +298,9 @@ impl FileCalls {
                     gathered.path()
                 )));
             }
-            let keep = &mut |image: PreImage| {
-                pre_images.keep(rtc, &image)?;
-                note(&image.path);
-                Ok(())
-            };
-            project.remove(&gathered, keep, cancel).map_err(tool_error)?;
-            // Also a folder without a file in it.
-            note(gathered.path());
+            project
+                .remove(&gathered, &mut keeping, cancel)
+                .map_err(tool_error)?;
             Ok(gathered)
         })
         .await?;
@@ -319,15 +308,6 @@ impl FileCalls {
             self.context.seen.note(path.as_str(), Value::Null);
         }
         Ok(json!({"path": gathered.path(), "removed": gathered.paths().count()}))
-    }
-
-    fn pre_images(&self) -> Result<Arc<PreImageFolder>, ToolError> {
-        let missing =
-            || ToolError::execution("there is no place for the old content, so nothing was changed");
-        self.context
-            .extensions
-            .get::<PreImageFolder>()
-            .ok_or_else(missing)
     }
 }
 

@@ -7,6 +7,7 @@ mod file_calls;
 mod files;
 mod find;
 mod grep;
+mod keeping;
 mod known;
 mod ls;
 mod read;

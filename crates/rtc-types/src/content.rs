@@ -6,6 +6,7 @@ use crate::{RtcStatus, ToolCallId};
 
 /// JSON text of a [`ContentData`]. Kept as text, so that content of a kind that this version does not know survives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Content(String);
 
@@ -36,6 +37,7 @@ impl From<ContentData> for Content {
 
 /// The kinds of content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum ContentData {
     /// What the user typed.
@@ -54,6 +56,7 @@ pub enum ContentData {
 
 /// A call in a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// Pairs the call with its result.
     pub id: ToolCallId,
@@ -71,6 +74,7 @@ pub struct ToolCall {
 
 /// An error that the user sees in the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorContent {
     /// What kind of thing failed.
     pub category: ErrorCategory,
@@ -84,6 +88,7 @@ pub struct ErrorContent {
 
 /// Kinds of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCategory {
     /// The model's host answered with an error.
@@ -108,6 +113,7 @@ pub enum ErrorCategory {
 
 /// The result of an `askUser` call: answers by question text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
     /// Question text → the chosen label or labels (joined by `, `), or free text.
     #[serde(default)]

@@ -19,6 +19,7 @@ macro_rules! uuid_ids {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(transparent)]
         pub struct $name(Uuid);
 
@@ -90,8 +91,9 @@ macro_rules! text_ids {
     ($($(#[$doc:meta])* $name:ident <= $max:literal),+ $(,)?) => {$(
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(transparent)]
-        pub struct $name(String);
+        pub struct $name(#[cfg_attr(feature = "schema", schemars(length(min = 1, max = $max)))] String);
 
         impl $name {
             #[doc = concat!("Checks a text: 1 to ", stringify!($max), " bytes.")]

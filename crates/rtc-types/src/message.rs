@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientId, Content, MessageId, SessionId, Timestamp, TurnId};
+use crate::{ClientId, Content, MessageId, SessionId, Timestamp, TurnId, UserId};
 
 /// One entry of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     /// Its id.
     pub id: MessageId,
@@ -29,9 +30,14 @@ pub struct Message {
     pub streaming_status: StreamingStatus,
     /// Who made it.
     pub creator_kind: CreatorKind,
+    /// Who made it, by id. Messages from before it was kept say `system`.
+    #[serde(default)]
+    pub creator_ref_id: CreatorRef,
     /// When.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub updated_at: Timestamp,
     /// Tokens of the request that it answers; on assistant messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +49,7 @@ pub struct Message {
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
     /// The person.
@@ -57,6 +64,7 @@ pub enum MessageRole {
 
 /// How far a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StreamingStatus {
     /// A user message that no turn has taken yet.
@@ -71,10 +79,79 @@ pub enum StreamingStatus {
 
 /// Who made a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CreatorKind {
     /// A person.
     User,
     /// The program, on behalf of the model.
     System,
+}
+
+/// Who made a message, by id: a user's id, or `system`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CreatorRef {
+    /// This person.
+    User(UserId),
+    /// The program, on behalf of the model.
+    #[default]
+    System,
+}
+
+/// How [`CreatorRef::System`] is written.
+const SYSTEM: &str = "system";
+
+impl Serialize for CreatorRef {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::User(user) => user.serialize(serializer),
+            Self::System => serializer.serialize_str(SYSTEM),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for CreatorRef {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == SYSTEM {
+            return Ok(Self::System);
+        }
+        text.parse().map(Self::User).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for CreatorRef {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CreatorRef".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Who made a message, by id: a user's id, or `system`.",
+            "type": "string",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_creator_is_a_user_or_the_system() {
+        let user = "0198c0de-0000-7000-8000-0000000000a1";
+        for (creator, json) in [
+            (CreatorRef::System, "\"system\"".to_owned()),
+            (CreatorRef::User(user.parse().unwrap()), format!("\"{user}\"")),
+        ] {
+            assert_eq!(serde_json::to_string(&creator).unwrap(), json);
+            assert_eq!(serde_json::from_str::<CreatorRef>(&json).unwrap(), creator);
+            assert_eq!(
+                serde_json::from_value::<CreatorRef>(serde_json::from_str(&json).unwrap()).unwrap(),
+                creator
+            );
+        }
+        assert!(serde_json::from_str::<CreatorRef>("\"nobody\"").is_err());
+    }
 }

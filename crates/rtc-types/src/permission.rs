@@ -7,6 +7,7 @@ use crate::{DeviceId, ProjectId, RuleId, Timestamp};
 
 /// How much is asked before a tool runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Every effect is asked for.
@@ -61,6 +62,7 @@ impl std::str::FromStr for Mode {
 
 /// A standing decision of the user. Deny wins over everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rule {
     /// Its id.
     pub id: RuleId,
@@ -73,11 +75,13 @@ pub struct Rule {
     /// What of the tool it is about.
     pub scope: RuleScope,
     /// When it was made.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub created_at: Timestamp,
 }
 
 /// What a rule says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
     /// Run without asking.
@@ -88,6 +92,7 @@ pub enum RuleEffect {
 
 /// What of a tool a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleScope {
     /// These virtual paths and everything beneath them; `/` is everything.
@@ -98,6 +103,7 @@ pub enum RuleScope {
 
 /// The decision on one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Approval {
     /// How far it is.
     pub state: ApprovalState,
@@ -108,6 +114,7 @@ pub struct Approval {
     /// The user's words for a refusal.
     pub reason: Option<String>,
     /// When it was answered.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::DateTime>"))]
     pub decided_at: Option<Timestamp>,
     /// Where it was answered.
     pub decided_by: Option<DeviceId>,
@@ -115,6 +122,7 @@ pub struct Approval {
 
 /// How far an approval is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
     /// Waits for an answer.
@@ -129,6 +137,7 @@ pub enum ApprovalState {
 
 /// What a user answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalDecision {
     /// Yes, this call.
@@ -145,6 +154,7 @@ pub enum ApprovalDecision {
 
 /// What an approval shows of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Preview {
     /// What `text` is.
     pub kind: PreviewKind,
@@ -159,6 +169,7 @@ pub struct Preview {
 
 /// What belongs to the code of a [`Preview`] that would run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Program {
     /// Digest of the code and its parameters; a rule is made for it.
     pub digest: String,
@@ -168,12 +179,13 @@ pub struct Program {
 
 /// What a preview is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PreviewKind {
-    /// A unified diff.
+    /// A unified diff with nothing left out.
     Diff,
-    /// Program text.
+    /// Program text, all of it.
     Code,
-    /// Words, for example why there is no diff.
+    /// Words, for example why there is no diff, or as much of one as is good to read.
     Text,
 }

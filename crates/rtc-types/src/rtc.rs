@@ -7,6 +7,7 @@ use crate::{Approval, ClientId, DeviceId, MessageId, Preview, RtcId, SessionId, 
 
 /// A call that the user's device runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rtc {
     /// Its id.
     pub id: RtcId,
@@ -49,15 +50,19 @@ pub struct Rtc {
     /// Why it failed or was refused.
     pub error_message: Option<String>,
     /// When it was made.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub updated_at: Timestamp,
     /// When it ended.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::DateTime>"))]
     pub completed_at: Option<Timestamp>,
 }
 
 /// State of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RtcStatus {
     /// Made.
@@ -108,6 +113,7 @@ impl RtcStatus {
 
 /// Whether the outcome of a started call is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKnown {
     /// It was started and its process died; the user decides what to make of it.
@@ -116,6 +122,7 @@ pub enum OutcomeKnown {
 
 /// What a call has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Nothing.

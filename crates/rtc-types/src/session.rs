@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClientId, DeviceId, Mode, ProjectId, SessionId, Timestamp, UserId};
+use crate::{ClientId, DeviceId, MessageId, Mode, ProjectId, SessionId, Timestamp, UserId};
 
 /// A conversation, bound to one device and one project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Session {
     /// Its id.
     pub id: SessionId,
@@ -28,13 +29,35 @@ pub struct Session {
     /// The model's own list of steps.
     pub todo_list: Vec<TodoItem>,
     /// When it began.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub updated_at: Timestamp,
     /// When it was closed.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::DateTime>"))]
     pub closed_at: Option<Timestamp>,
     /// When it was deleted.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::DateTime>"))]
     pub deleted_at: Option<Timestamp>,
+    /// The project's own instructions as they were when it began; never changes.
+    #[serde(default)]
+    pub agent_prompt: Option<String>,
+    /// The client's id of the session at the top of its tree; null: it is the top itself.
+    #[serde(default)]
+    pub root_client_session_id: Option<ClientId>,
+    /// The session at the top of its tree; null: it is the top itself.
+    #[serde(default)]
+    pub root_server_session_id: Option<SessionId>,
+    /// The client's id of the session that began it; null: a person did.
+    #[serde(default)]
+    pub parent_client_session_id: Option<ClientId>,
+    /// The session that began it; null: a person did.
+    #[serde(default)]
+    pub parent_server_session_id: Option<SessionId>,
+    /// The message of the parent that began it.
+    #[serde(default)]
+    pub sub_agent_parent_message_id: Option<MessageId>,
     /// Tokens sent, without cached ones.
     pub total_input_tokens: u64,
     /// Tokens received.
@@ -45,6 +68,7 @@ pub struct Session {
 
 /// Kinds of owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OwnerKind {
     /// A person.
@@ -55,6 +79,7 @@ pub enum OwnerKind {
 
 /// State of a session. While a call is open it is `idle`: look at the turn to see whether something goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionStatus {
     /// A turn runs.
@@ -67,6 +92,7 @@ pub enum SessionStatus {
 
 /// A step of the model's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TodoItem {
     /// What is to be done, imperative.
     pub content: String,
@@ -78,6 +104,7 @@ pub struct TodoItem {
 
 /// State of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
     /// Not begun.
@@ -86,4 +113,32 @@ pub enum TodoStatus {
     InProgress,
     /// Done.
     Completed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As it was written before there were trees.
+    const WITHOUT_TREE: &str = r#"{"id":"0198c0de-0000-7000-8000-000000000001","client_id":"c-1","owner_kind":"user",
+        "owner_ref_id":"0198c0de-0000-7000-8000-0000000000a1","device_id":"0198c0de-0000-7000-8000-0000000000d1",
+        "project_id":null,"title":"Hello","status":"idle","mode":"edit","todo_list":[],
+        "created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z","closed_at":null,"deleted_at":null,
+        "total_input_tokens":1,"total_output_tokens":2,"total_tokens":3}"#;
+
+    #[test]
+    fn a_session_from_before_there_were_trees_is_the_top_of_one() {
+        let session: Session = serde_json::from_str(WITHOUT_TREE).unwrap();
+        let json = serde_json::to_value(&session).unwrap();
+        for field in [
+            "agent_prompt",
+            "root_client_session_id",
+            "root_server_session_id",
+            "parent_client_session_id",
+            "parent_server_session_id",
+            "sub_agent_parent_message_id",
+        ] {
+            assert_eq!(json.get(field), Some(&serde_json::Value::Null), "{field}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::{ClientId, SessionId, Timestamp, TurnId};
 
 /// One request of the user and what is done for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
     /// Its id.
     pub id: TurnId,
@@ -16,10 +17,13 @@ pub struct Turn {
     /// Its state.
     pub status: TurnStatus,
     /// When it was made.
+    #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub created_at: Timestamp,
     /// When it first ran.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::DateTime>"))]
     pub started_at: Option<Timestamp>,
     /// When it ended.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::DateTime>"))]
     pub completed_at: Option<Timestamp>,
     /// Why it failed.
     pub error_message: Option<String>,
@@ -27,6 +31,7 @@ pub struct Turn {
 
 /// State of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStatus {
     /// Made, not begun.

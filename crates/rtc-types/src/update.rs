@@ -8,6 +8,7 @@ use crate::UpdateId;
 
 /// A change as clients get it. The log keeps only `id` and `items`; `data_list` and `offset` are filled in at delivery.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Update {
     /// Its id.
     pub id: UpdateId,
@@ -23,6 +24,7 @@ pub struct Update {
 
 /// One changed entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UpdateItem {
     /// Its kind.
     pub entity: UpdateEntity,
@@ -34,6 +36,7 @@ pub struct UpdateItem {
 
 /// Kinds of entities that updates tell of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateEntity {
     /// A session.
@@ -50,6 +53,7 @@ pub enum UpdateEntity {
 
 /// What happened to it. A deletion is told by `deleted_at` in the entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateAction {
     /// It is new.

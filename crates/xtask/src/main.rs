@@ -1,4 +1,4 @@
-//! The project's own commands: setup, demo, test, bench, crash. Run them as `cargo xtask NAME`.
+//! The project's own commands: setup, demo, test, bench, crash, protocol. Run them as `cargo xtask NAME`.
 // This is a build tool: it starts compilers, reads the repository's files and talks to the terminal.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
@@ -6,6 +6,7 @@ mod bench;
 mod crash;
 mod demo;
 mod program;
+mod protocol;
 mod setup;
 mod shell;
 mod test;
@@ -44,6 +45,11 @@ const TASKS: &[Task] = &[
         name: "crash",
         about: "the full run of real kills, an hour or more: crash [ROUNDS]",
         run: crash::main,
+    },
+    Task {
+        name: "protocol",
+        about: "write the documents that are made from the table of methods",
+        run: protocol::main,
     },
 ];
 
@@ -103,11 +109,12 @@ mod tests {
         insta::assert_snapshot!(overview(), @r"
         usage: cargo xtask COMMAND
 
-          setup  check what a build needs and install what is missing
-          demo   one request in a terminal, on a throw-away sample project
-          test   everything that has to hold: format, layers, rules, lints, tests
-          bench  how fast it is, held against the targets
-          crash  the full run of real kills, an hour or more: crash [ROUNDS]
+          setup     check what a build needs and install what is missing
+          demo      one request in a terminal, on a throw-away sample project
+          test      everything that has to hold: format, layers, rules, lints, tests
+          bench     how fast it is, held against the targets
+          crash     the full run of real kills, an hour or more: crash [ROUNDS]
+          protocol  write the documents that are made from the table of methods
         ");
     }
 }

@@ -1,5 +1,6 @@
 //! `setup`: what a build and its tests need. Quick when nothing is missing.
 
+use std::fs;
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -59,7 +60,22 @@ const EVERYWHERE: &[Need] = &[
         package: "cmake",
         why: "builds C code of the script engine",
     },
+    Need {
+        what: What::Program("node"),
+        package: "nodejs",
+        why: "runs the published client against the port in a test",
+    },
+    Need {
+        what: What::Program("npm"),
+        package: "npm",
+        why: "installs that client",
+    },
 ];
+
+/// The folder of the published client, and within it what npm installed for which lock file.
+const PEERS: &str = "tests/port/peers";
+const LOCK: &str = "package-lock.json";
+const INSTALLED: &str = "node_modules/.installed.json";
 
 #[cfg(target_os = "linux")]
 const LINUX: &[Need] = &[
@@ -94,13 +110,18 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     check_rust(root)?;
     let needs = [COMPILER, EVERYWHERE, LINUX].into_iter().flatten();
     let missing: Vec<&Need> = needs.filter(|need| !need.what.is_there()).collect();
-    if missing.is_empty() {
-        return Ok(());
+    if !missing.is_empty() {
+        install_all(&missing)?;
     }
-    for need in &missing {
+    install_peers(&root.join(PEERS))
+}
+
+/// Installs what is missing, and looks whether it is there then.
+fn install_all(missing: &[&Need]) -> Result<()> {
+    for need in missing {
         eprintln!("missing: {} ({})", need.what.name(), need.why);
     }
-    install(&missing)?;
+    install(missing)?;
     match missing.iter().find(|need| !need.what.is_there()) {
         Some(need) => {
             bail!(
@@ -111,6 +132,29 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Installs the published client at exactly the versions of the lock file, unless that was done already.
+fn install_peers(folder: &Path) -> Result<()> {
+    let lock = fs::read(folder.join(LOCK)).with_context(|| format!("cannot read {PEERS}/{LOCK}"))?;
+    let installed = folder.join(INSTALLED);
+    if fs::read(&installed).is_ok_and(|of| of == lock) {
+        return Ok(());
+    }
+    // On Windows npm is a script, which only its own shell starts.
+    let mut npm = if cfg!(windows) {
+        let mut shell = Command::new("cmd");
+        shell.args(["/C", "npm"]);
+        shell
+    } else {
+        Command::new("npm")
+    };
+    // No script of a package runs: none is needed.
+    shell::run(
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(folder),
+    )?;
+    fs::write(&installed, lock).with_context(|| format!("cannot write {PEERS}/{INSTALLED}"))
 }
 
 fn check_rust(root: &Path) -> Result<()> {
@@ -218,7 +262,7 @@ mod tests {
     #[test]
     fn elsewhere_what_is_missing_is_named() {
         let missing: Vec<&Need> = EVERYWHERE.iter().collect();
-        insta::assert_snapshot!(by_hand(&missing), @"install git, cmake with this system's package manager (on Debian: git cmake)");
+        insta::assert_snapshot!(by_hand(&missing), @"install git, cmake, node, npm with this system's package manager (on Debian: git cmake nodejs npm)");
     }
 
     #[test]

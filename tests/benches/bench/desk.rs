@@ -208,9 +208,10 @@ pub(crate) fn tree_memory(process: u32) -> Result<u64> {
     let rollup = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup"))?;
     let mut total = kilobytes(&rollup, "Pss").context("the system does not tell memory")?;
     for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
-        let children = std::fs::read_to_string(thread?.path().join("children"))?;
+        // A thread or a child that has ended meanwhile has none.
+        let children = std::fs::read_to_string(thread?.path().join("children")).unwrap_or_default();
         for child in children.split_whitespace() {
-            total += tree_memory(child.parse()?)?;
+            total += tree_memory(child.parse()?).unwrap_or_default();
         }
     }
     Ok(total)
@@ -218,22 +219,28 @@ pub(crate) fn tree_memory(process: u32) -> Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::io::{BufRead, BufReader};
 
-    /// Memory of this process that is really used.
-    const MUCH: usize = 32 << 20;
+    use super::*;
 
     #[test]
     fn memory_is_that_of_the_whole_tree() {
-        let before = tree_memory(std::process::id()).unwrap();
-        let much = vec![1_u8; MUCH];
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let mine = tree_memory(std::process::id()).unwrap();
-        let of_child = tree_memory(child.id()).unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(of_child > 0);
-        assert!(mine >= before + much.len() as u64, "{mine} after {before}");
-        assert!(tree_memory(child.id()).is_err(), "it is gone");
+        // A shell that tells the process that it started.
+        let mut shell = Command::new("sh")
+            .args(["-c", "sleep 60 & echo $!; wait"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let stdout = shell.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        let sleeper: u32 = line.trim().parse().unwrap();
+        let (whole, of_sleeper) = (tree_memory(shell.id()).unwrap(), tree_memory(sleeper).unwrap());
+        let sleeper = nix::unistd::Pid::from_raw(i32::try_from(sleeper).unwrap());
+        nix::sys::signal::kill(sleeper, nix::sys::signal::Signal::SIGKILL).unwrap();
+        shell.wait().unwrap();
+        assert!(of_sleeper > 0);
+        assert!(whole > of_sleeper, "{whole} with {of_sleeper}");
+        assert!(tree_memory(shell.id()).is_err(), "it is gone");
     }
 }

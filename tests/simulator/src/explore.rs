@@ -33,6 +33,12 @@ impl fmt::Display for Failure {
     }
 }
 
+/// The effects of a scenario that nobody kills, in order.
+pub fn effects(scenario: &Scenario) -> Result<Vec<String>, String> {
+    let ended = run(&Arc::new(scenario.clone()), None, true, Sabotage::None)?;
+    Ok(ended.points.into_iter().map(|point| point.after).collect())
+}
+
 /// Runs the scenario, then starts it again on the image of the world after each effect. Gives the number of these
 /// points; each was run to its end and judged.
 pub fn explore(scenario: &Scenario, sabotage: Sabotage) -> Result<u64, Box<Failure>> {

@@ -19,7 +19,7 @@ mod tools;
 mod user;
 mod world;
 
-pub use explore::{Failure, explore};
+pub use explore::{Failure, effects, explore};
 pub use scenario::{Call, Message, Round, Scenario, SessionPlan, Tool, When};
 pub use shrink::shrink;
 pub use world::Sabotage;

@@ -65,12 +65,19 @@ impl Model for PlannedModel {
                 .wrong("a request without a message of the user".to_owned());
             return Err(Error::ContextTooLong);
         };
-        self.world.asked(session, &request);
+        let asked_before = self.world.asked(session, &request);
         let plan = &self.scenario.sessions[session].messages[message];
         let (events, is_slow) = match plan.rounds.get(replies) {
             Some(round) => (calls(round, session, message, replies), round.slow),
             None => (vec![last(plan, session, message)], false),
         };
+        let mut events = events;
+        let breaks = plan.rounds.get(replies).is_some_and(|round| round.breaks);
+        if breaks && !asked_before && events.len() > 1 {
+            // After all that is shown of it; asked again, it is whole.
+            events.pop();
+            events.push(Err(Error::Overloaded));
+        }
         let pause = if is_slow { BETWEEN_PIECES } else { Duration::ZERO };
         let paced = stream::iter(events).then(move |event| async move {
             if pause > Duration::ZERO {

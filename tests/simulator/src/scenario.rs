@@ -61,6 +61,8 @@ pub struct Round {
     pub calls: Vec<Call>,
     /// The reply reaches the token limit in its last call.
     pub cut: bool,
+    /// The reply breaks off when it is first asked for, if something of it was shown by then.
+    pub breaks: bool,
 }
 
 /// A call.
@@ -233,6 +235,7 @@ impl Round {
                 .map(|_| Call::random(rng))
                 .collect(),
             cut: rng.u8(..16) == 0,
+            breaks: rng.u8(..12) == 0,
         }
     }
 }

@@ -95,11 +95,12 @@ fn smaller_round(round: &Round) -> Vec<Round> {
     if round.calls.len() > 1 {
         all.extend(without_one(&round.calls).map(with));
     }
-    if round.thinks || round.slow || round.cut || round.pieces > 0 {
+    if round.thinks || round.slow || round.cut || round.breaks || round.pieces > 0 {
         all.push(Round {
             thinks: false,
             slow: false,
             cut: false,
+            breaks: false,
             pieces: 0,
             calls: round.calls.clone(),
         });

@@ -71,9 +71,6 @@ impl Bench {
                 .world
                 .wrong(format!("{call} takes effect, which nobody called"));
         };
-        if plan.set_mode.is_some() {
-            return;
-        }
         let same_session = |id: &str| id.split('.').next() == call.split('.').next();
         let of_tool =
             |id: &str| same_session(id) && self.scenario.call(id).is_some_and(|other| other.tool == tool);
@@ -89,15 +86,19 @@ impl Bench {
         let never = answered
             .iter()
             .any(|(id, decision)| *decision == ApprovalDecision::Never && tool == Tool::Write && of_tool(id));
-        let may = match plan.mode {
+        let may = |mode| match mode {
             Mode::Bypass => true,
             Mode::Plan => false,
             Mode::Manual => yes,
             Mode::Edit | Mode::Auto => yes || tool == Tool::Write,
         };
-        if !may || never {
-            self.world
-                .wrong(format!("{call} takes effect in mode {} without a Yes", plan.mode));
+        // Which of the two held when it was claimed is not known here; that one of them did not is enough.
+        let later = plan.set_mode.map(|(_, mode)| mode);
+        if never || !(may(plan.mode) || later.is_some_and(may)) {
+            self.world.wrong(format!(
+                "{call} takes effect in mode {} without a Yes",
+                later.unwrap_or(plan.mode)
+            ));
         }
     }
 

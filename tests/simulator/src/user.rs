@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rtc_engine::{Asked, Command, Engine, Error, NewSession, Resolution, Send, SessionState};
-use rtc_types::{ClientId, Code, DeviceId, Mode, ProjectId, SessionId, UserId};
+use rtc_types::{ApprovalDecision, ClientId, Code, DeviceId, Mode, ProjectId, SessionId, UserId};
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::Sabotage;
 use crate::model::words;
 use crate::scenario::{Scenario, SessionPlan, When};
 use crate::world::{Known, World};
@@ -19,7 +20,7 @@ const MOST_ACTS: usize = 1_000;
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) const USER: UserId = UserId::new(Uuid::from_u128(1));
-const DEVICE: DeviceId = DeviceId::new(Uuid::from_u128(2));
+pub(crate) const DEVICE: DeviceId = DeviceId::new(Uuid::from_u128(2));
 
 pub(crate) fn session_id(session: usize) -> SessionId {
     SessionId::new(Uuid::from_u128(0x1_0000 + session as u128))
@@ -211,9 +212,14 @@ impl Session<'_> {
                 }
             }
             Asked::Approval => {
+                let misheard = self.world.sabotage == Sabotage::MishearsTheUser;
                 let approve = Command::Approve {
                     rtc,
-                    decision: plan.decision,
+                    decision: if misheard {
+                        ApprovalDecision::Once
+                    } else {
+                        plan.decision
+                    },
                     reason: None,
                     device: DEVICE,
                 };

@@ -23,6 +23,8 @@ pub enum Sabotage {
     ScriptsRunAgain,
     /// The executor is never woken again after a start.
     NeverWakes,
+    /// Whatever the user answers is taken for a Yes.
+    MishearsTheUser,
 }
 
 /// What is the case outside of the product. An image of it is a clone.
@@ -69,6 +71,12 @@ pub(crate) struct Asked {
     pub(crate) said: Vec<String>,
     /// Everything but the items.
     pub(crate) context: u64,
+}
+
+impl Asked {
+    fn is_same(&self, other: &Self) -> bool {
+        (self.session, self.context, &self.items) == (other.session, other.context, &other.items)
+    }
 }
 
 /// The same but for what may differ between a run that was killed and one that was not.
@@ -172,8 +180,8 @@ impl World {
         })
     }
 
-    /// A request has reached the model.
-    pub(crate) fn asked(&self, session: usize, request: &Request) {
+    /// A request has reached the model. Whether the very same one did before.
+    pub(crate) fn asked(&self, session: usize, request: &Request) -> bool {
         if let Err(why) = paired(&request.items) {
             self.wrong(format!("a request of session {session}: {why}"));
         }
@@ -196,6 +204,7 @@ impl World {
                 })
                 .collect(),
         });
+        let before = self.with(|facts| facts.asked.iter().any(|before| before.is_same(&asked)));
         let stopped = self.with(|facts| facts.users[session].stopped);
         if stopped.is_some_and(|said| asked.said.len() <= said) {
             self.wrong(format!("session {session} was stopped, and the model is asked"));
@@ -204,6 +213,7 @@ impl World {
             || format!("request {} of session {session}", asked.items.len()),
             |facts| facts.asked.push(asked.clone()),
         );
+        before
     }
 }
 

@@ -6,7 +6,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rtc_simulator::{Failure, Sabotage, Scenario, explore, shrink};
+use rtc_simulator::{Failure, Sabotage, Scenario, effects, explore, shrink};
+
+/// A fifth of the time would go into the system's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How many points are run, unless `RTC_SIM_POINTS` says otherwise.
 const POINTS: u64 = 1_000_000;
@@ -106,6 +110,22 @@ fn a_call_that_nobody_takes_up_again_is_found() {
     let failure = found(Sabotage::NeverWakes);
     assert!(failure.what.contains("it does not go on"), "{failure}");
     assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn an_effect_without_a_yes_is_found() {
+    let failure = found(Sabotage::MishearsTheUser);
+    assert!(failure.what.contains("without a Yes"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+/// What a failure is told with is enough to see it again.
+#[test]
+fn a_seed_is_the_same_run_each_time() {
+    for seed in 0..200 {
+        let scenario = Scenario::of_seed(seed);
+        assert_eq!(effects(&scenario), effects(&Scenario::of_seed(seed)), "{seed}");
+    }
 }
 
 #[test]

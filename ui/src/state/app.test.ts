@@ -48,6 +48,7 @@ describe('the page', () => {
   it('lists sessions, newest first, with what waits and what is busy', async () => {
     server.commit({ entity: 'session', data: session({ id: 's-1', updated_at: '2026-01-01T00:00:00Z' }) });
     server.commit({ entity: 'session', data: session({ id: 's-2', updated_at: '2026-01-01T00:00:00.5Z' }) });
+    server.commit({ entity: 'turn', data: turn({ id: 't-0', session_id: 's-1', status: 'interrupted' }) });
     server.commit({ entity: 'rtc', data: rtc({ id: 'r-1', session_id: 's-1', tool_name: 'askUser' }) });
     await started();
     await until(() => app.sessions.length === 2 && app.waiting.size === 1);

@@ -1,5 +1,5 @@
 import { isCallOver } from '../store/merge';
-import type { JsonValue, Rtc } from '../wire/generated';
+import type { Rtc } from '../wire/generated';
 
 /** The tool whose calls the user answers. */
 export const ASK_USER = 'askUser';
@@ -71,18 +71,20 @@ export function durationText(milliseconds: number): string {
 }
 
 /** The fields of a JSON object, or none. */
-export function fieldsOf(value: JsonValue | undefined): Record<string, JsonValue> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+export function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
 }
 
 /** A field that is text. */
-export function textField(value: JsonValue | undefined, name: string): string | null {
+export function textField(value: unknown, name: string): string | null {
   const field = fieldsOf(value)[name];
   return typeof field === 'string' ? field : null;
 }
 
 /** What a call is about, in a few words for its line. */
-export function targetOf(parameters: JsonValue): string {
+export function targetOf(parameters: unknown): string {
   const pattern = textField(parameters, 'pattern');
   const path = textField(parameters, 'path');
   if (pattern !== null) {

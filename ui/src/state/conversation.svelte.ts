@@ -3,7 +3,6 @@ import { isTurnOver } from '../store/merge';
 import type { Client } from '../wire/client';
 import type {
   ApprovalDecision,
-  JsonValue,
   Message,
   Mode,
   Resolution,
@@ -103,13 +102,12 @@ export class Conversation {
       const { session_id } = this;
       const page = await this.client.call('v1.message.list', {
         session_id,
+        order: 'newest_first',
         cursor: first.global_offset,
         limit: EARLIER_PAGE,
       });
-      const items = page.items.filter((message) => message.global_offset < first.global_offset);
-      items.sort((one, other) => one.global_offset - other.global_offset);
-      this.#earlier = [...items, ...this.#earlier];
-      this.hasEarlier = items.length > 0 && Boolean(page.next_cursor);
+      this.#earlier = [...page.items.reverse(), ...this.#earlier];
+      this.hasEarlier = Boolean(page.next_cursor);
     } finally {
       this.isLoadingEarlier = false;
     }
@@ -141,7 +139,7 @@ export class Conversation {
   }
 
   /** Answers questions of the model; `null` sends them back unanswered. */
-  async answer(rtc: Rtc, answer: JsonValue): Promise<void> {
+  async answer(rtc: Rtc, answer: Record<string, unknown> | null): Promise<void> {
     await this.client.call('v1.rtc.submit_result', {
       rtc_id: rtc.id,
       client_id: rtc.client_id,

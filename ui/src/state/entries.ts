@@ -1,5 +1,5 @@
 import { isMessageWhole } from '../store/merge';
-import type { ContentData, ErrorContent, JsonValue, Message, Rtc, ToolCall } from '../wire/generated';
+import type { ContentData, ErrorContent, Message, Rtc, ToolCall } from '../wire/generated';
 
 /** One thing in a conversation as it is shown. */
 export type Entry =
@@ -95,12 +95,12 @@ function makeEntry(message: Message, output: ToolCall | null, rtc: Rtc | null): 
 }
 
 /** The arguments of a call: checked where there is a record of it, else as the model wrote them. */
-export function parametersOf({ call, rtc }: { call: ToolCall; rtc: Rtc | null }): JsonValue {
+export function parametersOf({ call, rtc }: { call: ToolCall; rtc: Rtc | null }): unknown {
   if (rtc) {
     return rtc.parameters;
   }
   try {
-    return JSON.parse(call.input) as JsonValue;
+    return JSON.parse(call.input) as unknown;
   } catch {
     return call.input;
   }

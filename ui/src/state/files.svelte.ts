@@ -1,5 +1,5 @@
 import { RpcError } from '../wire/errors';
-import type { FileEntry, Methods } from '../wire/generated';
+import type { Code, FileEntry, FileKind, Methods } from '../wire/generated';
 import { explain } from './advice';
 
 /** What the files need of a connection. */
@@ -19,13 +19,13 @@ export interface OpenFile {
   hash: string;
   /** The text as the user has it. */
   text: string;
-  /** The file was changed by somebody else since it was read. */
+  /** The file was changed or removed by somebody else since it was read. */
   isConflicting: boolean;
   isSaving: boolean;
 }
 
-/** The write was refused because the file is not what it was. */
-export const CHANGED_MEANWHILE = 'file.conflict';
+/** The most bytes of a file that is edited here; a larger one is for a real editor. */
+const MAX_BYTES = 2 * 1024 * 1024;
 
 /** The folder of a project: a tree, and files that are edited by hand. */
 export class Files {
@@ -55,6 +55,19 @@ export class Files {
     } else {
       this.expanded.push(path);
       await this.#list(path);
+    }
+  }
+
+  /** Opens or shows an entry, of a link what it leads to. */
+  async choose(path: string, kind: FileKind): Promise<void> {
+    this.error = null;
+    try {
+      const { project_id } = this;
+      const target =
+        kind === 'link' ? (await this.line.call('v1.fs.stat', { project_id, path })).item.kind : kind;
+      await (target === 'folder' ? this.toggle(path) : this.show(path));
+    } catch (error) {
+      this.error = explain(error);
     }
   }
 
@@ -94,17 +107,23 @@ export class Files {
   /** Saves over what somebody else wrote. */
   async overwrite(): Promise<void> {
     await this.#change(async (file) => {
-      const { hash } = await this.line.call('v1.fs.read', { project_id: this.project_id, path: file.path });
-      await this.#write(file, hash);
+      await this.#write(file, await this.#hash(file.path));
     });
   }
 
   async #list(path: string): Promise<void> {
     this.folders[path] ??= { phase: 'loading' };
     try {
-      const { entries } = await this.line.call('v1.fs.list', { project_id: this.project_id, path });
+      const entries: FileEntry[] = [];
+      let cursor: string | null | undefined = null;
+      do {
+        const request: Methods['v1.fs.list']['request'] = { project_id: this.project_id, path, cursor };
+        const page = await this.line.call('v1.fs.list', request);
+        entries.push(...page.items);
+        cursor = page.next_cursor;
+      } while (cursor);
       const rank = (entry: FileEntry) => (entry.kind === 'folder' ? 0 : 1);
-      const sorted = [...entries].sort(
+      const sorted = entries.sort(
         (one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name),
       );
       this.folders[path] = { phase: 'listed', entries: sorted };
@@ -114,12 +133,29 @@ export class Files {
   }
 
   async #read(path: string): Promise<void> {
-    const { content, hash } = await this.line.call('v1.fs.read', { project_id: this.project_id, path });
-    const state = { isConflicting: false, isSaving: false };
-    this.files[path] = { path, saved: content, hash, text: content, ...state };
+    const request = { project_id: this.project_id, path, format: 'text', limit: MAX_BYTES } as const;
+    const { content, hash, next_offset } = await this.line.call('v1.fs.read', request);
+    if (next_offset != null) {
+      throw new RpcError('file.too_large', `${path} has more than ${MAX_BYTES / 1024 / 1024} MB of text`);
+    }
+    // As a text field gives it back; the server keeps the line ends that the file has.
+    const saved = content.replaceAll('\r\n', '\n');
+    this.files[path] = { path, saved, hash, text: saved, isConflicting: false, isSaving: false };
   }
 
-  async #write(file: OpenFile, base_hash: string): Promise<void> {
+  /** Of the content on disk; nothing where there is no file any more. */
+  async #hash(path: string): Promise<string | null> {
+    try {
+      return (await this.line.call('v1.fs.stat', { project_id: this.project_id, path })).item.hash;
+    } catch (error) {
+      if (hasCode(error, 'file.not_found')) {
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  async #write(file: OpenFile, base_hash: string | null): Promise<void> {
     const { project_id } = this;
     const content = file.text;
     try {
@@ -131,7 +167,7 @@ export class Files {
       });
       Object.assign(file, { saved: content, hash, isConflicting: false });
     } catch (error) {
-      if (!(error instanceof RpcError && error.code === CHANGED_MEANWHILE)) {
+      if (!hasCode(error, 'file.conflict') && !hasCode(error, 'file.not_found')) {
         throw error;
       }
       file.isConflicting = true;
@@ -153,6 +189,10 @@ export class Files {
       file.isSaving = false;
     }
   }
+}
+
+function hasCode(error: unknown, code: Code): boolean {
+  return error instanceof RpcError && error.code === code;
 }
 
 /** Whether a file has changes that are not saved. */

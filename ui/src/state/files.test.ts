@@ -2,34 +2,47 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { RpcError } from '../wire/errors';
 import type { Methods } from '../wire/generated';
-import { CHANGED_MEANWHILE, Files, isChanged } from './files.svelte';
+import { Files, isChanged } from './files.svelte';
 
 let disk: Map<string, string>;
 let files: Files;
+
+function contentAt(path: string): string {
+  const content = disk.get(path);
+  if (content === undefined) {
+    throw new RpcError('file.not_found', `there is no file ${path}`);
+  }
+  return content;
+}
 
 beforeEach(() => {
   disk = new Map([['/a.txt', 'one']]);
   const answers: { [M in keyof Methods]?: (request: Methods[M]['request']) => Methods[M]['result'] } = {
     'v1.fs.list': () => ({
-      entries: [
-        { name: 'b.txt', kind: 'file' },
-        { name: 'z', kind: 'folder' },
-        { name: 'a.txt', kind: 'file' },
-      ],
+      items: (
+        [
+          ['b.txt', 'file'],
+          ['z', 'folder'],
+          ['a.txt', 'file'],
+        ] as const
+      ).map(([name, kind]) => ({ name, kind, size: null, modified_at: null })),
     }),
     'v1.fs.read': ({ path }) => {
-      const content = disk.get(path);
-      if (content === undefined) {
-        throw new RpcError('file.not_found', `there is no file ${path}`);
-      }
-      return { path, content, hash: `#${content}` };
+      const content = contentAt(path);
+      const size = content.length;
+      return { path, content, format: 'text', size, hash: `#${content}`, encoding: 'utf-8' };
+    },
+    'v1.fs.stat': ({ path }) => {
+      const content = contentAt(path);
+      const item = { path, kind: 'file' as const, size: content.length, modified_at: null };
+      return { item: { ...item, hash: `#${content}` } };
     },
     'v1.fs.write': ({ path, content, base_hash }) => {
-      if (`#${disk.get(path)}` !== base_hash) {
-        throw new RpcError(CHANGED_MEANWHILE, 'changed');
+      if (disk.has(path) ? `#${disk.get(path)}` !== base_hash : base_hash != null) {
+        throw new RpcError('file.conflict', 'changed');
       }
       disk.set(path, content);
-      return { path, hash: `#${content}` };
+      return { path, hash: `#${content}`, size: content.length, created: false };
     },
   };
   files = new Files('p-1', {
@@ -76,6 +89,23 @@ describe('files', () => {
     await files.overwrite();
     expect(files.file!.isConflicting).toBe(false);
     expect(disk.get('/a.txt')).toBe('mine');
+  });
+
+  it('writes a file anew that was removed in the meantime, if it is told to', async () => {
+    await files.show('/a.txt');
+    files.file!.text = 'mine';
+    disk.delete('/a.txt');
+    await files.save();
+    expect(files.file!.isConflicting).toBe(true);
+    await files.overwrite();
+    expect(disk.get('/a.txt')).toBe('mine');
+  });
+
+  it('does not take other line ends for a change', async () => {
+    disk.set('/a.txt', 'one\r\ntwo\r\n');
+    await files.show('/a.txt');
+    expect(files.file!.text).toBe('one\ntwo\n');
+    expect(isChanged(files.file)).toBe(false);
   });
 
   it('takes what somebody else wrote when that is wanted', async () => {

@@ -1,4 +1,3 @@
-import type { JsonValue } from '../wire/generated';
 import { fieldsOf, textField } from './calls';
 
 /** A question as the model asks it. */
@@ -17,7 +16,7 @@ export interface Choice {
 }
 
 /** The questions of a call. */
-export function questionsOf(parameters: JsonValue): Question[] {
+export function questionsOf(parameters: unknown): Question[] {
   const { questions } = fieldsOf(parameters);
   return (Array.isArray(questions) ? questions : []).map((question) => {
     const { options, multiSelect } = fieldsOf(question);
@@ -35,9 +34,9 @@ export function questionsOf(parameters: JsonValue): Question[] {
 }
 
 /** What is submitted: answers by the text of their question; what is not answered is left out. */
-export function answerOf(questions: Question[], choices: Choice[]): JsonValue {
-  const answers: Record<string, JsonValue> = {};
-  const annotations: Record<string, JsonValue> = {};
+export function answerOf(questions: Question[], choices: Choice[]): Record<string, unknown> {
+  const answers: Record<string, string> = {};
+  const annotations: Record<string, { preview: string }> = {};
   for (const [index, question] of questions.entries()) {
     const text = answerText(question, choices[index]);
     if (text !== '') {

@@ -166,7 +166,7 @@ export class Database extends Dexie {
       if (typeof data !== 'object' || data === null || Array.isArray(data)) {
         continue;
       }
-      const isGone = typeof data['deleted_at'] === 'string';
+      const isGone = 'deleted_at' in data && typeof data.deleted_at === 'string';
       const entity: unknown = data;
       switch (item.entity) {
         case 'session':

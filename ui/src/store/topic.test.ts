@@ -127,6 +127,7 @@ async function texts(database: Database): Promise<string[]> {
 describe('a topic', () => {
   it('loads by query what is there before it subscribes', async () => {
     server.commit({ entity: 'session', data: session({ id: 's-1' }) });
+    server.commit({ entity: 'turn', data: turn({ id: 't-1', session_id: 's-1', status: 'interrupted' }) });
     server.commit({ entity: 'rtc', data: rtc({ id: 'r-1', session_id: 's-1' }) });
     const page = openPage();
     await inStep(page);

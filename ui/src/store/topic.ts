@@ -2,6 +2,7 @@ import type { HistoryPage, Publication, TopicHandlers } from '../wire/client';
 import { RpcError, UNRECOVERABLE_POSITION } from '../wire/errors';
 import type { Methods, Rtc, Session, Turn } from '../wire/generated';
 import { KEPT_MESSAGES, type Cursor, type Database, type SessionSnapshot } from './database';
+import { isCallOver, isTurnOver } from './merge';
 
 /** What the topic needs of a connection. */
 export interface TopicLine {
@@ -32,7 +33,7 @@ export const MAX_WAITING = 5_000;
 const MAX_SESSIONS = 500;
 /** Sessions that are looked through for what waits for the user when there is no cache. */
 const SESSIONS_LOOKED_INTO = 20;
-const LIST_PAGE = 100;
+const LIST_PAGE = 1_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
@@ -229,11 +230,13 @@ export class Topic {
     const opened = shown ? [await this.#snapshot(shown.id)] : [];
     const turns: Turn[] = [];
     const rtcs: Rtc[] = [];
-    for (const session of sessions.slice(0, SESSIONS_LOOKED_INTO)) {
-      if (session.id !== shown?.id && session.status !== 'closed') {
-        const request = { session_id: session.id, limit: LIST_PAGE };
-        turns.push(...(await this.line.call('v1.turn.list', request)).items);
-        rtcs.push(...(await this.line.call('v1.rtc.list', request)).items);
+    for (const { id: session_id, status } of sessions.slice(0, SESSIONS_LOOKED_INTO)) {
+      if (session_id !== shown?.id && status !== 'closed') {
+        const open = (await this.#turns(session_id)).filter((turn) => !isTurnOver(turn.status));
+        turns.push(...open);
+        if (open.length > 0) {
+          rtcs.push(...(await this.#rtcs(session_id)));
+        }
       }
     }
     await this.database.replace({ sessions, opened, turns, rtcs }, top);
@@ -241,30 +244,30 @@ export class Topic {
   }
 
   async #sessions(): Promise<Session[]> {
-    const sessions: Session[] = [];
-    let cursor: string | number | null | undefined;
-    do {
-      const page = await this.line.call('v1.session.list', {
-        limit: LIST_PAGE,
-        ...(cursor ? { cursor: String(cursor) } : {}),
-      });
-      sessions.push(...page.items);
-      cursor = page.items.length > 0 ? page.next_cursor : null;
-    } while (cursor && sessions.length < MAX_SESSIONS);
-    return sessions;
+    return (await this.line.call('v1.session.list', { limit: MAX_SESSIONS })).items;
+  }
+
+  #turns(session_id: string): Promise<Turn[]> {
+    return everyPage((cursor) => this.line.call('v1.turn.list', { session_id, limit: LIST_PAGE, cursor }));
+  }
+
+  #rtcs(session_id: string): Promise<Rtc[]> {
+    return everyPage((cursor) => this.line.call('v1.rtc.list', { session_id, limit: LIST_PAGE, cursor }));
   }
 
   async #snapshot(session_id: string): Promise<SessionSnapshot> {
-    const request = { session_id, limit: KEPT_MESSAGES };
-    const messages = await this.line.call('v1.message.list', request);
-    const turns = await this.line.call('v1.turn.list', request);
-    const rtcs = await this.line.call('v1.rtc.list', request);
+    const request = { session_id, limit: KEPT_MESSAGES, order: 'newest_first' as const };
+    const { items: messages, next_cursor } = await this.line.call('v1.message.list', request);
+    const ids = new Set(messages.map((message) => message.id));
+    const shown = new Set(messages.map((message) => message.turn_id));
+    const turns = await this.#turns(session_id);
+    const rtcs = await this.#rtcs(session_id);
     return {
       session_id,
-      messages: messages.items,
-      turns: turns.items,
-      rtcs: rtcs.items,
-      has_earlier: Boolean(messages.next_cursor),
+      messages,
+      turns: turns.filter((turn) => shown.has(turn.id) || !isTurnOver(turn.status)),
+      rtcs: rtcs.filter((rtc) => ids.has(rtc.message_id) || !isCallOver(rtc.status)),
+      has_earlier: Boolean(next_cursor),
     };
   }
 
@@ -299,6 +302,20 @@ export class Topic {
     this.#unsubscribe?.();
     this.#unsubscribe = null;
   }
+}
+
+/** Everything of a list, which is in order of time, so that what is newest is on its last page. */
+async function everyPage<T>(
+  page: (cursor: string | null) => Promise<{ items: T[]; next_cursor?: string | null }>,
+): Promise<T[]> {
+  const all: T[] = [];
+  let cursor: string | null | undefined = null;
+  do {
+    const { items, next_cursor } = await page(cursor);
+    all.push(...items);
+    cursor = next_cursor;
+  } while (cursor);
+  return all;
 }
 
 /** What lies behind the cursor, each offset once. */

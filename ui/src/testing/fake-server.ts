@@ -1,12 +1,12 @@
-import type { JsonValue, Message, Methods, Rtc, Session, Turn, UpdateEntity } from '../wire/generated';
+import type { Message, Methods, Rtc, Session, Turn, UpdateEntity } from '../wire/generated';
 
 interface Command {
   id?: number;
-  connect?: { token?: string; data?: JsonValue };
+  connect?: { token?: string; data?: unknown };
   subscribe?: { channel: string; recover?: boolean; epoch?: string; offset?: number; flag?: number };
   unsubscribe?: { channel: string };
   history?: { channel: string; limit?: number; since?: { offset?: number; epoch?: string } };
-  rpc?: { method: string; data: JsonValue };
+  rpc?: { method: string; data: unknown };
   refresh?: { token: string };
 }
 
@@ -30,6 +30,14 @@ export class Refusal extends Error {
   ) {
     super(message);
   }
+}
+
+/** What is asked of any list. */
+interface ListRequest {
+  session_id: string;
+  limit?: number;
+  cursor?: number | string | null;
+  order?: string;
 }
 
 type Handlers = { [M in keyof Methods]?: (request: Methods[M]['request']) => Methods[M]['result'] };
@@ -71,7 +79,7 @@ export class FakeServer {
   readonly topic = `topic:u=${this.user}`;
   readonly liveChannel = `live:u=${this.user}`;
   readonly connections = new Set<Connection>();
-  readonly calls: { method: string; request: JsonValue }[] = [];
+  readonly calls: { method: string; request: unknown }[] = [];
   readonly handlers: Handlers = {};
   readonly sessions = new Map<string, Session>();
   readonly turns = new Map<string, Turn>();
@@ -245,7 +253,7 @@ export class FakeServer {
     });
   }
 
-  #call(connection: Connection, id: number, method: string, request: JsonValue): void {
+  #call(connection: Connection, id: number, method: string, request: unknown): void {
     this.calls.push({ method, request });
     const handler = (this.handlers as Record<string, ((request: never) => unknown) | undefined>)[method];
     try {
@@ -257,15 +265,16 @@ export class FakeServer {
     }
   }
 
-  #query(method: string, request: { session_id: string; limit?: number; cursor?: number | string }): unknown {
-    const { session_id, limit = 50, cursor } = request;
+  #query(method: string, request: ListRequest): unknown {
+    const { session_id, limit = 50, cursor, order } = request;
     switch (method) {
       case 'v1.session.list':
         return page([...this.sessions.values()].reverse(), limit, cursor, (session) => session.id);
       case 'v1.message.list': {
         const own = [...this.messages.values()].filter((message) => message.session_id === session_id);
-        own.sort((one, other) => other.global_offset - one.global_offset);
-        return page(own, limit, cursor, (message) => message.global_offset);
+        own.sort((one, other) => one.global_offset - other.global_offset);
+        const ordered = order === 'newest_first' ? own.reverse() : own;
+        return page(ordered, limit, cursor, (message) => message.global_offset);
       }
       case 'v1.turn.list':
         return page(ownOf(this.turns, session_id), limit, cursor, (turn) => turn.id);
@@ -311,21 +320,18 @@ export class FakeServer {
 }
 
 function ownOf<T extends { session_id: string }>(table: Map<string, T>, session_id: string): T[] {
-  return [...table.values()].filter((entity) => entity.session_id === session_id).reverse();
+  return [...table.values()].filter((entity) => entity.session_id === session_id);
 }
 
-/** A page, newest first, behind the entity whose key is the cursor. */
+/** A page behind the entity whose key is the cursor. */
 function page<T>(
-  newestFirst: T[],
+  all: T[],
   limit: number,
-  cursor: string | number | undefined,
+  cursor: string | number | null | undefined,
   keyOf: (entity: T) => string | number,
 ): { items: T[]; next_cursor?: string | number } {
-  const start =
-    cursor === undefined
-      ? 0
-      : newestFirst.findIndex((entity) => String(keyOf(entity)) === String(cursor)) + 1;
-  const items = newestFirst.slice(start, start + limit);
-  const isMore = start + limit < newestFirst.length;
+  const start = cursor == null ? 0 : all.findIndex((entity) => String(keyOf(entity)) === String(cursor)) + 1;
+  const items = all.slice(start, start + limit);
+  const isMore = start + limit < all.length;
   return isMore ? { items, next_cursor: keyOf(items.at(-1)!) } : { items };
 }

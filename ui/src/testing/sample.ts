@@ -1,4 +1,4 @@
-import type { ContentData, JsonValue, Message, Rtc } from '../wire/generated';
+import type { ContentData, FileKind, Message, Rtc } from '../wire/generated';
 import { message, rtc, session, turn } from './entities';
 import { Refusal, type FakeServer } from './fake-server';
 
@@ -72,12 +72,7 @@ export function fillWithSample(server: FakeServer): void {
     return data.id;
   };
   let calls = 0;
-  const call = (
-    tool_name: string,
-    parameters: JsonValue,
-    output: string | null,
-    fields: Partial<Rtc> = {},
-  ) => {
+  const call = (tool_name: string, parameters: unknown, output: string | null, fields: Partial<Rtc> = {}) => {
     const call = { id: `call-${++calls}`, tool_name, input: JSON.stringify(parameters) };
     const message_id = say({ type: 'toolcall_input', data: call });
     const status = output === null ? 'pending' : 'completed';
@@ -235,25 +230,35 @@ export function serveSample(server: FakeServer): void {
       ],
     }),
     'v1.fs.list': ({ path }) => {
-      const prefix = path === '/' ? '/' : `${path}/`;
+      const prefix = path == null || path === '/' ? '/' : `${path}/`;
       const names = [...files.keys()]
         .filter((file) => file.startsWith(prefix))
         .map((file) => file.slice(prefix.length));
       const folders = new Set(names.filter((name) => name.includes('/')).map((name) => name.split('/')[0]!));
+      const entry = (name: string, kind: FileKind) => ({ name, kind, size: null, modified_at: null });
       return {
-        entries: [
-          ...names.filter((name) => !name.includes('/')).map((name) => ({ name, kind: 'file' as const })),
-          ...[...folders].map((name) => ({ name, kind: 'folder' as const })),
+        items: [
+          ...names.filter((name) => !name.includes('/')).map((name) => entry(name, 'file')),
+          ...[...folders].map((name) => entry(name, 'folder')),
         ],
       };
     },
-    'v1.fs.read': ({ path }) => ({ path, content: fileAt(path), hash: hash(fileAt(path)) }),
+    'v1.fs.read': ({ path }) => {
+      const content = fileAt(path);
+      const size = content.length;
+      return { path, content, format: 'text', size, hash: hash(content), encoding: 'utf-8' };
+    },
+    'v1.fs.stat': ({ path }) => {
+      const content = fileAt(path);
+      const item = { path, kind: 'file' as const, size: content.length, modified_at: null };
+      return { item: { ...item, hash: hash(content) } };
+    },
     'v1.fs.write': ({ path, content, base_hash }) => {
       if (hash(fileAt(path)) !== base_hash) {
         throw new Refusal('file.conflict', `${path} was changed in the meantime`);
       }
       files.set(path, content);
-      return { path, hash: hash(content) };
+      return { path, hash: hash(content), size: content.length, created: false };
     },
     'v1.rtc.approve': ({ rtc_id, decision, reason }) => {
       const call = open(rtc_id);
@@ -302,7 +307,7 @@ export function serveSample(server: FakeServer): void {
     },
     'v1.message.send': ({ content_data, client_session_id, client_id, server_session_id }) => {
       const id = server_session_id ?? `session-of-${client_session_id}`;
-      const text = content_data.type === 'text' ? content_data.data : '';
+      const text = content_data.type === 'text' ? content_data.data : content_data.data.text;
       if (!server.sessions.has(id)) {
         server.commit({
           entity: 'session',
@@ -318,7 +323,7 @@ export function serveSample(server: FakeServer): void {
         [...server.messages.values()].filter(({ session_id }) => session_id === id).length + 1;
       const sent = message(
         { id: `message-${client_id}`, session_id: id, global_offset, client_id },
-        content_data,
+        { type: 'text', data: text },
       );
       server.commit({ entity: 'message', data: sent });
       return { session_id: id, turn_id: '', message_id: sent.id };

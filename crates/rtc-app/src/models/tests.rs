@@ -131,9 +131,9 @@ fn an_unknown_name_lists_what_there_is() {
         .map(|name| models.choose(Some(name)).unwrap_err().to_string())
         .collect();
     insta::assert_snapshot!(told.join("\n"), @"
-    there is no model `large`; there are: offline, keyed, openai/special, plain, small, strange, openai/MODEL
-    there is no model `openai/`; there are: offline, keyed, openai/special, plain, small, strange, openai/MODEL
-    there is no model `else/x`; there are: offline, keyed, openai/special, plain, small, strange, openai/MODEL
+    there is no model `large`; there are: offline, keyed, openai/special, plain, small, strange, openai/MODEL, ollama/MODEL
+    there is no model `openai/`; there are: offline, keyed, openai/special, plain, small, strange, openai/MODEL, ollama/MODEL
+    there is no model `else/x`; there are: offline, keyed, openai/special, plain, small, strange, openai/MODEL, ollama/MODEL
     the model `strange` speaks `spoken-nowhere`, which this version does not; use `offline`
     ");
 }
@@ -158,6 +158,7 @@ fn the_list_tells_what_is_ready_and_which_answers() {
     * small openai-chat Some("qwen") http://127.0.0.1:1/v1 NotNeeded
       strange spoken-nowhere None  NotNeeded
       openai/MODEL openai-chat None https://api.openai.com/v1 Set
+      ollama/MODEL ollama None  NotNeeded
     "#);
     let named = models.list(Some("anthropic/claude-x")).unwrap();
     let default: Vec<_> = named

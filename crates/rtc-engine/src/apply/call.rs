@@ -97,7 +97,7 @@ fn open(draft: &Draft, rtc: RtcId, code: Code) -> Result<usize, Error> {
 }
 
 /// Writes the call as it now is.
-fn put(draft: &mut Draft, index: usize) {
+pub(super) fn put(draft: &mut Draft, index: usize) {
     let now = draft.now;
     let call = &mut draft.state.calls[index];
     call.stored.entity.updated_at = now;
@@ -278,16 +278,14 @@ pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -
         return Done::Ok;
     };
     let call = &mut draft.state.calls[index];
-    let is_open = call
-        .stored
-        .entity
-        .approval
-        .as_ref()
-        .is_some_and(|approval| approval.state == ApprovalState::Open);
-    if is_open || call.claimed {
+    // What a user is shown, or has said Yes to, stays what it was; so does a program once it is known what it is. An
+    // approval that became needless, and is needed again, was answered by nobody.
+    let approval = call.stored.entity.approval.as_ref();
+    let is_users = approval.is_some_and(|a| a.state == ApprovalState::Open || a.decision.is_some());
+    if is_users || call.claimed {
         return Done::Ok;
     }
-    if preview.is_some() {
+    if preview.is_some() && !call.stored.is_frozen() {
         call.stored.entity.preview = preview;
     }
     if !call.stored.is_settled() {
@@ -307,6 +305,17 @@ pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -
         Verdict::Allow | Verdict::Deny(_) => {
             put(draft, index);
             draft.after(Effect::WakeExecutor);
+        }
+    }
+    Done::Ok
+}
+
+/// The device knows of the call.
+pub(super) fn sent(draft: &mut Draft, rtc: RtcId) -> Done {
+    if let Some(index) = find(draft, rtc) {
+        let call = &mut draft.state.calls[index].stored.entity;
+        if call.status == RtcStatus::Pending {
+            call.status = RtcStatus::Sent;
         }
     }
     Done::Ok

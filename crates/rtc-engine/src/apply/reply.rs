@@ -1,6 +1,6 @@
 //! What the model says.
 
-use rtc_model::{AssistantBlock, ModelId, Reply};
+use rtc_model::{AssistantBlock, ModelId, Reply, StopReason};
 use rtc_tool::{Consent, ToolError, Verdict, decide};
 use rtc_types::{
     Approval, ApprovalState, ClientId, Code, Content, ContentData, ErrorCategory, ErrorContent, MessageId,
@@ -85,6 +85,14 @@ pub(super) fn fail_streaming(draft: &mut Draft) {
     close_streaming(draft, StreamingStatus::Failed);
 }
 
+/// What came of it stays as it is, and is no part of the conversation; the next one has messages of its own.
+pub(super) fn broke_off(draft: &mut Draft, turn: TurnId) -> Done {
+    if is_running(draft, turn) {
+        fail_streaming(draft);
+    }
+    Done::Ok
+}
+
 pub(super) fn failed(
     draft: &mut Draft,
     turn: TurnId,
@@ -126,7 +134,7 @@ pub(super) fn replied(
     };
     count_tokens(draft, &reply);
     write_texts(draft, turn, round, model, &reply);
-    let called = !calls.is_empty();
+    let (called, is_cut) = (!calls.is_empty(), reply.stop == StopReason::MaxTokens);
     for planned in calls {
         call_of_reply(draft, turn, round, planned);
     }
@@ -137,9 +145,26 @@ pub(super) fn replied(
     } else if called {
         ask_again(draft, turn);
     } else {
+        if is_cut {
+            tell_of_the_cut(draft, turn);
+        }
         draft.end_turn(TurnStatus::Completed);
     }
     Done::Ok
+}
+
+/// An answer that ends in the middle must not look whole.
+fn tell_of_the_cut(draft: &mut Draft, turn: TurnId) {
+    let error = ErrorContent {
+        category: ErrorCategory::Context,
+        title: "The answer is cut off".into(),
+        message:
+            "the answer reached the model's limit of tokens and ends in the middle; say “continue” to let it \
+                  go on, or give the model a larger `max_output` in the configuration"
+                .into(),
+        retryable: true,
+    };
+    write_error(draft, turn, error);
 }
 
 /// The model goes on with the results of its calls, unless it has replied as often as it may: then the turn ends with
@@ -167,12 +192,16 @@ pub(super) fn ask_again(draft: &mut Draft, turn: TurnId) {
 
 /// The turn ends with an error that the user sees.
 fn end_with(draft: &mut Draft, turn: TurnId, error: ErrorContent) {
+    write_error(draft, turn, error);
+    draft.end_turn(TurnStatus::Failed);
+}
+
+fn write_error(draft: &mut Draft, turn: TurnId, error: ErrorContent) {
     if let Some(active) = &mut draft.state.turn {
         active.entity.error_message = Some(error.message.clone());
     }
     let content = ContentData::Error(error);
     draft.new_message(NewMessage::of_turn(turn, MessageRole::Assistant, content, 0));
-    draft.end_turn(TurnStatus::Failed);
 }
 
 fn count_tokens(draft: &mut Draft, reply: &Reply) {

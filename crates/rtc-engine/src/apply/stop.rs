@@ -23,12 +23,17 @@ pub(super) fn stop(draft: &mut Draft) -> Done {
         .state
         .calls
         .first()
-        .map(|first| (first.stored.entity.id, may_tell(first)));
-    if let Some((rtc, tells)) = first {
+        .map(|first| (first.stored.entity.id, may_tell(first), first.claimed));
+    if let Some((rtc, tells, is_claimed)) = first {
         // Also one that is only being prepared.
         draft.after(Effect::CancelCall(rtc));
         if tells {
             draft.state.stopping = true;
+            // Nobody is asked any more; a call that waited for an answer is looked at once more instead.
+            withdraw_approvals(draft);
+            if !is_claimed {
+                draft.after(Effect::WakeExecutor);
+            }
             draft.after(Effect::StopTimer(rtc));
             return Done::Ok;
         }
@@ -39,6 +44,16 @@ pub(super) fn stop(draft: &mut Draft) -> Done {
     }
     end(draft, None);
     Done::Ok
+}
+
+fn withdraw_approvals(draft: &mut Draft) {
+    for index in 0..draft.state.calls.len() {
+        let approval = draft.state.calls[index].stored.entity.approval.as_mut();
+        if let Some(approval) = approval.filter(|approval| approval.state == ApprovalState::Open) {
+            approval.state = ApprovalState::Withdrawn;
+            call::put(draft, index);
+        }
+    }
 }
 
 /// Whether an executor will say what became of the call: it runs, or its mark is going to be looked at.

@@ -1,5 +1,5 @@
 use rtc_model::ModelId;
-use rtc_types::{Content, CreatorKind, Message, SessionId, Timestamp, ToolCallId};
+use rtc_types::{Content, CreatorKind, CreatorRef, Message, SessionId, Timestamp, ToolCallId};
 use uuid::Uuid;
 
 use super::*;
@@ -40,6 +40,7 @@ fn message(
             content: Content::from(data),
             streaming_status: StreamingStatus::Completed,
             creator_kind: CreatorKind::System,
+            creator_ref_id: CreatorRef::System,
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             input_tokens: None,

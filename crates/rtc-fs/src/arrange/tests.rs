@@ -109,6 +109,42 @@ fn what_is_moved_is_kept_at_both_ends() {
     assert_eq!(kept, expected.map(|(path, before)| (path.to_owned(), before)));
 }
 
+/// What a change tells, in its order.
+#[derive(Default)]
+struct Told(Vec<String>);
+
+impl Witness for Told {
+    fn keep(&mut self, image: PreImage) -> Result<(), Error> {
+        self.0.push(format!("keep {}", image.path));
+        Ok(())
+    }
+
+    fn made(&mut self, path: &VPath) {
+        self.0.push(format!("made {path}"));
+    }
+}
+
+#[test]
+fn each_change_is_told_as_made_when_it_is() {
+    let (_folder, project) = project(&[("d/x", "one"), ("e", "two")]);
+    let cancel = CancellationToken::new();
+    let mut told = Told::default();
+    project
+        .remove(&gather(&project, "/d").unwrap(), &mut told, &cancel)
+        .unwrap();
+    assert_eq!(told.0, ["keep /d/x", "made /d/x", "made /d"]);
+    let gathered = gather(&project, "/e").unwrap();
+    let mut told = Told::default();
+    project
+        .rename(&gathered, &path("/f/g"), &mut told, &cancel)
+        .unwrap();
+    assert_eq!(told.0, ["keep /f/g", "keep /e", "made /e", "made /f/g"]);
+    // It is not there any more.
+    let mut told = Told::default();
+    assert!(project.remove(&gathered, &mut told, &cancel).is_err());
+    assert_eq!(told.0, [""; 0]);
+}
+
 #[test]
 fn a_change_whose_pre_image_is_not_kept_is_not_made() {
     let (folder, project) = project(&[("x", "one")]);
@@ -136,7 +172,7 @@ fn a_change_whose_pre_image_is_not_kept_is_not_made() {
 fn a_file_that_changes_meanwhile_stays() {
     let (folder, project) = project(&[("x", "one")]);
     let gathered = gather(&project, "/x").unwrap();
-    let keep = &mut |_| {
+    let keep = &mut |_: PreImage| {
         fs::write(folder.path().join("x"), "another").unwrap();
         Ok(())
     };

@@ -55,7 +55,8 @@ impl Folder {
     }
 
     fn apply(&self, planned: Planned) -> Result<Applied, Error> {
-        self.project.apply(planned, &mut |_| Ok(()), &self.cancel)
+        self.project
+            .apply(planned, &mut |_: PreImage| Ok(()), &self.cancel)
     }
 
     fn recover(&self, mark: &Mark) -> Recovery {
@@ -101,6 +102,62 @@ fn the_pre_image_is_kept_before_anything_changes() {
         .project
         .apply(folder.write("/b.txt", "new"), &mut keep, &folder.cancel)
         .unwrap();
+}
+
+/// What a change tells, in its order.
+#[derive(Default)]
+struct Told(Vec<String>);
+
+impl Witness for Told {
+    fn keep(&mut self, image: PreImage) -> Result<(), Error> {
+        self.0.push(format!("keep {}", image.path));
+        Ok(())
+    }
+
+    fn made(&mut self, path: &VPath) {
+        self.0.push(format!("made {path}"));
+    }
+}
+
+#[test]
+fn a_change_is_told_as_made_when_it_is_and_not_before() {
+    let folder = Folder::with("old");
+    let told = |name: &str, prepare: &dyn Fn(&Planned), cancel: &CancellationToken| {
+        let mut told = Told::default();
+        let planned = folder.write(name, "new");
+        prepare(&planned);
+        let result = folder.project.apply(planned, &mut told, cancel);
+        (told.0.join(", "), result.is_ok())
+    };
+    let stopped = CancellationToken::new();
+    stopped.cancel();
+    let told_of = |text: &str, ok| (text.to_owned(), ok);
+    let nothing: &dyn Fn(&Planned) = &|_| {};
+    assert_eq!(told("/new", nothing, &stopped), told_of("keep /new", false));
+    // Nothing can be made where something else has the name of the temporary file.
+    let in_the_way = |planned: &Planned| {
+        fs::create_dir(folder.directory.path().join(&planned.mark().temporary)).unwrap();
+    };
+    assert_eq!(
+        told("/a.txt", &in_the_way, &folder.cancel),
+        told_of("keep /a.txt", false)
+    );
+    assert_eq!(
+        told("/new", nothing, &folder.cancel),
+        told_of("keep /new, made /new", true)
+    );
+    #[cfg(unix)]
+    {
+        fs::hard_link(
+            folder.directory.path().join("a.txt"),
+            folder.directory.path().join("other"),
+        )
+        .unwrap();
+        assert_eq!(
+            told("/a.txt", nothing, &folder.cancel),
+            told_of("keep /a.txt, made /a.txt", true)
+        );
+    }
 }
 
 #[test]
@@ -496,7 +553,7 @@ mod unix {
                 &cancel,
             )
             .unwrap();
-        insta::assert_snapshot!(project.apply(planned, &mut |_| Ok(()), &cancel).unwrap_err(), @"there is no room on the disk for `/a.txt`; the file is as it was");
+        insta::assert_snapshot!(project.apply(planned, &mut |_: PreImage| Ok(()), &cancel).unwrap_err(), @"there is no room on the disk for `/a.txt`; the file is as it was");
         assert_eq!(
             (fs::read_to_string(root.join("a.txt")).unwrap() == old, names()),
             (true, 2)
@@ -506,7 +563,7 @@ mod unix {
             .plan_write(&path("/new/c.txt"), &old, WriteMode::Overwrite, "2", &cancel)
             .unwrap();
         assert!(matches!(
-            project.apply(planned, &mut |_| Ok(()), &cancel),
+            project.apply(planned, &mut |_: PreImage| Ok(()), &cancel),
             Err(Error::Full { .. })
         ));
         assert_eq!(names(), 2);
@@ -517,7 +574,7 @@ mod unix {
             .plan_write(&path("/b.txt"), &old, WriteMode::Overwrite, "3", &cancel)
             .unwrap();
         assert!(matches!(
-            project.apply(planned, &mut |_| Ok(()), &cancel),
+            project.apply(planned, &mut |_: PreImage| Ok(()), &cancel),
             Err(Error::Full { .. })
         ));
         assert_eq!(

@@ -35,14 +35,16 @@ impl Folder {
         let planned = self
             .project
             .plan_edit(&VPath::parse(name)?, old, new, all, "call", &self.cancel)?;
-        self.project.apply(planned, &mut |_| Ok(()), &self.cancel)
+        self.project
+            .apply(planned, &mut |_: PreImage| Ok(()), &self.cancel)
     }
 
     fn write(&self, name: &str, content: &str, mode: WriteMode) -> Result<Applied, Error> {
         let planned = self
             .project
             .plan_write(&VPath::parse(name)?, content, mode, "call", &self.cancel)?;
-        self.project.apply(planned, &mut |_| Ok(()), &self.cancel)
+        self.project
+            .apply(planned, &mut |_: PreImage| Ok(()), &self.cancel)
     }
 }
 
@@ -264,7 +266,7 @@ proptest! {
         let path = VPath::parse("/a.txt").unwrap();
         let planned = folder.project.plan_edit(&path, "Q\nZ", &new, false, "call", &folder.cancel).unwrap();
         let mut image = None;
-        folder.project.apply(planned, &mut |kept| { image = Some(kept); Ok(()) }, &folder.cancel).unwrap();
+        folder.project.apply(planned, &mut |kept: PreImage| { image = Some(kept); Ok(()) }, &folder.cancel).unwrap();
         let result = folder.content("a.txt");
         let start = content.len() - after.len() - "Q\r\nZ".len();
         prop_assert_eq!(&result[..start], &content[..start]);

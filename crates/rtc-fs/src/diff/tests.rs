@@ -7,15 +7,20 @@ fn path() -> VPath {
     VPath::parse("/a.txt").unwrap()
 }
 
+fn shown(old: &str, spans: &[Span]) -> String {
+    unified(&path(), old, spans, CLIPPED).text
+}
+
+fn overwritten(old: &str, new: &str, room: Room) -> Unified {
+    let span = Span {
+        range: 0..old.len(),
+        with: new.to_owned(),
+    };
+    unified(&path(), old, &[span], room)
+}
+
 fn whole(old: &str, new: &str) -> String {
-    unified(
-        &path(),
-        old,
-        &[Span {
-            range: 0..old.len(),
-            with: new.to_owned(),
-        }],
-    )
+    overwritten(old, new, CLIPPED).text
 }
 
 fn numbered(count: usize) -> String {
@@ -27,7 +32,7 @@ fn one_line() {
     let Found::Spans(spans) = find(&numbered(20), "line 10\n", "line ten\nand more\n", false) else {
         panic!()
     };
-    insta::assert_snapshot!(unified(&path(), &numbered(20), &spans), @"
+    insta::assert_snapshot!(shown(&numbered(20), &spans), @"
     --- /a.txt
     +++ /a.txt
     @@ -7,7 +7,8 @@
@@ -52,7 +57,7 @@ fn places_apart_and_close() {
     let Found::Spans(spans) = find(&text, "x", "y\nz", true) else {
         panic!()
     };
-    insta::assert_snapshot!(unified(&path(), &text, &spans), @"
+    insta::assert_snapshot!(shown(&text, &spans), @"
     --- /a.txt
     +++ /a.txt
     @@ -1,11 +1,13 @@
@@ -133,6 +138,29 @@ fn the_text_is_bounded() {
     ");
 }
 
+#[test]
+fn what_is_decided_on_is_whole_or_said_not_to_be() {
+    for (text, clipped, all) in [
+        (numbered(5), true, true),
+        (numbered(10_000), false, true),
+        ("x".repeat(MAX_LINE_CHARS + 1) + "\n", false, true),
+        ("x\n".repeat(MAX_WHOLE_DIFF_BYTES), false, false),
+        ("x".repeat(MAX_COMPARED_BYTES + 1), false, false),
+    ] {
+        assert_eq!(
+            overwritten("", &text, CLIPPED).is_whole,
+            clipped,
+            "{}",
+            text.len()
+        );
+        let whole = overwritten("", &text, WHOLE);
+        assert_eq!(whole.is_whole, all, "{}", text.len());
+        if all {
+            assert_eq!(patched("", &whole.text), text);
+        }
+    }
+}
+
 /// Applies a diff whose lines all end in `\n`, so that it is checked by something that does not share its code.
 fn patched(old: &str, diff: &str) -> String {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
@@ -184,7 +212,7 @@ proptest! {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         if let Found::Spans(spans) = find(&text, &old, &new, true) {
             let result = replaced(&text, &spans);
-            prop_assert_eq!(patched(&text, &unified(&path(), &text, &spans)), result.clone());
+            prop_assert_eq!(patched(&text, &shown(&text, &spans)), result.clone());
             prop_assert_eq!(patched(&text, &whole(&text, &result)), result);
         }
     }

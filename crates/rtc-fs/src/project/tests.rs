@@ -301,7 +301,14 @@ fn the_programs_own_data_is_out_of_reach_by_whatever_path() {
     // Nor as a part of something larger.
     let refused = project.gather(&path("/a"), &cancel);
     insta::assert_snapshot!(refused.unwrap_err(), @"`/a/App Data` holds this program's own data, which no call may touch");
-    let walk = crate::walk::Walk::begin(&project, &VPath::root(), &cancel).unwrap();
+    #[cfg(unix)]
+    assert_eq!(walked(&project), ["/a", "/a/other.txt", "/link"]);
+}
+
+/// The paths of a walk over everything, sorted.
+fn walked(project: &Project) -> Vec<String> {
+    let cancel = CancellationToken::new();
+    let walk = crate::walk::Walk::begin(project, &VPath::root(), &cancel).unwrap();
     let seen = std::sync::Mutex::new(Vec::new());
     walk.run(|| {
         |entry: &crate::walk::WalkEntry| {
@@ -312,8 +319,7 @@ fn the_programs_own_data_is_out_of_reach_by_whatever_path() {
     .unwrap();
     let mut seen = seen.into_inner().unwrap();
     seen.sort();
-    #[cfg(unix)]
-    assert_eq!(seen, ["/a", "/a/other.txt", "/link"]);
+    seen
 }
 
 #[test]
@@ -331,6 +337,46 @@ fn a_folder_in_the_programs_own_data_is_no_project() {
     }
     assert!(Project::open_apart(folder.path(), &own).is_ok());
     assert!(Project::open_apart(&own, &folder.path().join("not there")).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn own_data_that_cannot_be_looked_at_opens_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, own) = (folder.path().join("root"), folder.path().join("own"));
+    fs::create_dir(&root).unwrap();
+    std::os::unix::fs::symlink("own", &own).unwrap();
+    let refused = Project::open_apart(&root, &own);
+    assert!(matches!(refused, Err(Error::Io { .. })), "{refused:?}");
+}
+
+/// The name of what is mounted comes with the number of what is below it.
+#[cfg(target_os = "linux")]
+#[test]
+fn own_data_that_is_mounted_in_the_project_is_not_walked() {
+    struct Mounted<'a>(&'a Path);
+
+    impl Drop for Mounted<'_> {
+        fn drop(&mut self) {
+            let _ = std::process::Command::new("umount").arg(self.0).status();
+        }
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let (root, own) = (folder.path().join("root"), folder.path().join("own"));
+    let place = root.join("a/mounted");
+    fs::create_dir_all(&place).unwrap();
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("db"), "secret\n").unwrap();
+    let mut command = std::process::Command::new("mount");
+    command.arg("--bind").args([&own, &place]);
+    if !command.status().is_ok_and(|status| status.success()) {
+        // Only root can mount a folder.
+        return;
+    }
+    let _mounted = Mounted(&place);
+    let project = Project::open_apart(&root, &own).unwrap();
+    assert_eq!(walked(&project), ["/a"]);
 }
 
 /// What a text shows of a name with control characters finds it again, and is no other name's.

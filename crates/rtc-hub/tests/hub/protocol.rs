@@ -1,7 +1,7 @@
 //! Peers that break the protocol, and the bounds.
 
 use futures::StreamExt;
-use rtc_hub::{Error, MAX_CALLS, MAX_HOST_CALL_BYTES, Peer, RemoteCall};
+use rtc_hub::{Error, MAX_CALLS, MAX_HOST_CALL_BYTES, MAX_HOST_CALL_VALUES, Peer, RemoteCall};
 use rtc_tool::{Registry, ToolStreamItem, terminal_of};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -163,4 +163,30 @@ async fn a_question_has_a_bound_of_its_own() {
     }});
     far.write_all(format!("{question}\n").as_bytes()).await.unwrap();
     insta::assert_snapshot!(peer.closed().await, @"the other side broke the protocol: a question has more than 16777216 bytes");
+}
+
+/// `[0,0,…]` takes far more memory than its text, so values have a bound of their own.
+#[tokio::test]
+async fn the_values_of_a_question_are_bounded() {
+    for (count, over) in [(MAX_HOST_CALL_VALUES - 100, false), (MAX_HOST_CALL_VALUES, true)] {
+        let (near, mut far) = tokio::io::duplex(1 << 20);
+        let (reader, writer) = tokio::io::split(near);
+        let peer = Peer::start(reader, writer, Registry::default());
+        let question = json!({
+            "params": {"call_id": id(7), "ordinal": 1, "name": "n", "arguments": vec![0; count]},
+            "jsonrpc": "2.0", "id": format!("{}/1", id(7)), "method": "host.call",
+        });
+        // Any other frame may have more of them: there is one at a time.
+        let result = json!({"jsonrpc": "2.0", "id": id(8), "result": vec![0; 2 * MAX_HOST_CALL_VALUES]});
+        let lines = format!("{result}\n{question}\n");
+        far.write_all(lines.as_bytes()).await.unwrap();
+        if over {
+            let expected = "the other side broke the protocol: a question has more than 100000 values";
+            assert_eq!(peer.closed().await.to_string(), expected);
+        } else {
+            let mut answer = String::new();
+            BufReader::new(far).read_line(&mut answer).await.unwrap();
+            assert!(answer.contains("the call has ended"), "{answer}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::calls::Calls;
 use super::request::EXTRA_CONTENT;
@@ -10,7 +10,19 @@ use super::think::{Piece, Think};
 use crate::call_id::CallIds;
 use crate::exchange::Decoder;
 use crate::failure::{self, Failure, broken};
+use crate::unknown;
 use crate::{AssistantBlock, Endpoint, Error, Event, Reply, StopReason, Usage};
+
+/// The fields of a message that are read; `function_call` is what calls were before they had ids.
+const KNOWN: [&str; 7] = [
+    "role",
+    "content",
+    "reasoning_content",
+    "reasoning",
+    "refusal",
+    "tool_calls",
+    "function_call",
+];
 
 /// Puts a streamed reply together.
 pub(super) struct ChatDecoder {
@@ -24,6 +36,8 @@ pub(super) struct ChatDecoder {
     /// Why the reply ended, once it has.
     finish: Option<String>,
     usage: Option<Usage>,
+    /// What came with it that is not known.
+    unknown: Map<String, Value>,
     /// Whether there was anything of a reply.
     begun: bool,
     over: bool,
@@ -46,6 +60,7 @@ impl ChatDecoder {
             last_call: None,
             finish: None,
             usage: None,
+            unknown: Map::new(),
             begun: false,
             over: false,
         }
@@ -72,6 +87,11 @@ impl ChatDecoder {
     }
 
     fn delta(&mut self, delta: &Value) -> Vec<Event> {
+        for (name, value) in delta.as_object().into_iter().flatten() {
+            if !KNOWN.contains(&name.as_str()) && !unknown::is_empty(value) {
+                unknown::join(&mut self.unknown, name, value);
+            }
+        }
         let mut pieces = Vec::new();
         // Both names carry the same thought where both are there.
         let reasoning = ["reasoning_content", "reasoning"].iter().find_map(|name| {
@@ -114,6 +134,8 @@ impl ChatDecoder {
     /// The reply is complete.
     fn done(&mut self) -> Result<Vec<Event>, Failure> {
         self.over = true;
+        // Text that was held back came before it, if it comes out only now.
+        let last_call = self.last_call;
         let mut events: Vec<Event> = self
             .think
             .end()
@@ -135,7 +157,7 @@ impl ChatDecoder {
             Some(other) => StopReason::Other(other.to_owned()),
         };
         if stop == StopReason::MaxTokens
-            && let Some(last) = self.last_call
+            && let Some(last) = last_call
         {
             // The cut call is the last block, wherever it began.
             self.parts
@@ -157,7 +179,11 @@ impl ChatDecoder {
             .into_iter()
             .map(Some)
             .collect();
-        let mut blocks = Vec::new();
+        let unknown = unknown::kept(std::mem::take(&mut self.unknown));
+        let mut blocks: Vec<_> = unknown
+            .map(|value| AssistantBlock::Provider { value })
+            .into_iter()
+            .collect();
         for part in std::mem::take(&mut self.parts) {
             match part {
                 Part::Thinking(text) => blocks.push(AssistantBlock::Thinking { text }),

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::as_object;
 use crate::call_id::{outgoing, outgoing_name};
+use crate::unknown;
 use crate::{AssistantBlock, Endpoint, Item, Request, ToolSpec};
 
 /// The longest id of a call that OpenAI takes, in bytes.
@@ -58,13 +59,16 @@ fn messages(endpoint: &Endpoint, request: &Request) -> Vec<Value> {
 
 fn assistant(blocks: &[AssistantBlock], echo_reasoning: bool) -> Option<Value> {
     let (mut text, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
-    // What belongs to the next call.
-    let mut extra = None;
+    // What belongs to the next call, and what the provider said of the whole message.
+    let (mut extra, mut fields) = (None, Map::new());
     for block in blocks {
         match block {
             AssistantBlock::Text { text: part } => text.push_str(part),
             AssistantBlock::Thinking { text: part } => reasoning.push_str(part),
-            AssistantBlock::Provider { value } => extra = value.get(EXTRA_CONTENT),
+            AssistantBlock::Provider { value } => match unknown::fields(value) {
+                Some(unknown) => fields.extend(unknown.clone()),
+                None => extra = value.get(EXTRA_CONTENT),
+            },
             AssistantBlock::ToolCall { id, name, arguments } => {
                 let mut call = json!({
                     "id": outgoing(id, LONGEST_ID, false),
@@ -78,7 +82,7 @@ fn assistant(blocks: &[AssistantBlock], echo_reasoning: bool) -> Option<Value> {
             }
         }
     }
-    if text.is_empty() && calls.is_empty() && !echo_reasoning {
+    if text.is_empty() && calls.is_empty() && fields.is_empty() && !echo_reasoning {
         return None;
     }
     let content = if text.is_empty() && !calls.is_empty() {
@@ -92,6 +96,9 @@ fn assistant(blocks: &[AssistantBlock], echo_reasoning: bool) -> Option<Value> {
     }
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
+    }
+    if let Value::Object(message) = &mut message {
+        message.extend(fields);
     }
     Some(message)
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::call_id::CallIds;
 use crate::exchange::Decoder;
 use crate::failure::{self, Failure, broken};
+use crate::unknown;
 use crate::{AssistantBlock, Endpoint, Error, Event, Reply, StopReason, Usage};
 
 /// Puts a streamed reply together.
@@ -50,6 +51,16 @@ impl Block {
                 self.value.insert(name.to_owned(), piece.into());
             }
         }
+    }
+
+    /// What it says besides these fields, before the block that they belong to.
+    fn unknown(&self, known: &[&str]) -> Option<AssistantBlock> {
+        let unknown = self
+            .value
+            .iter()
+            .filter(|(name, value)| !known.contains(&name.as_str()) && !unknown::is_empty(value));
+        let unknown = unknown.map(|(name, value)| (name.clone(), value.clone()));
+        unknown::kept(unknown.collect()).map(|value| AssistantBlock::Provider { value })
     }
 
     /// The arguments of a call, as written.
@@ -121,8 +132,11 @@ impl MessagesDecoder {
                         told = said(name, Some(value));
                     }
                 }
-                // Citations and the like, which belong to tools that are not offered.
-                (_, None) => {}
+                // The one field whose pieces have another name than the whole.
+                ("citation", None) => {
+                    unknown::join(&mut block.value, "citations", &Value::Array(vec![value.clone()]));
+                }
+                (name, None) => unknown::join(&mut block.value, name, value),
             }
         }
         told
@@ -183,16 +197,23 @@ fn finished(block: Block, ids: &mut CallIds, echo: bool) -> Vec<AssistantBlock> 
         "text" => {
             let text = block.text("text").to_owned();
             if text.is_empty() {
-                Vec::new()
-            } else {
-                vec![AssistantBlock::Text { text }]
+                return Vec::new();
             }
+            let unknown = block.unknown(&["type", "text"]);
+            unknown
+                .into_iter()
+                .chain([AssistantBlock::Text { text }])
+                .collect()
         }
-        "tool_use" => vec![AssistantBlock::ToolCall {
-            id: ids.give(block.text("id")),
-            name: block.text("name").to_owned(),
-            arguments: block.arguments(),
-        }],
+        "tool_use" => {
+            let call = AssistantBlock::ToolCall {
+                id: ids.give(block.text("id")),
+                name: block.text("name").to_owned(),
+                arguments: block.arguments(),
+            };
+            let unknown = block.unknown(&["type", "id", "name", "input"]);
+            unknown.into_iter().chain([call]).collect()
+        }
         "thinking" => {
             let text = block.text("thinking").to_owned();
             // Without a signature the provider takes no thought back, unless it is one that never signs.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::arguments::as_object;
 use crate::call_id::{outgoing, outgoing_name};
+use crate::unknown;
 use crate::{AssistantBlock, Endpoint, Item, Request, ToolSpec};
 
 /// The longest id of a call that goes out as it is, in bytes.
@@ -71,7 +72,7 @@ fn messages(items: &[Item]) -> Vec<Value> {
     for item in items {
         let (role, blocks) = match item {
             Item::User { text } => ("user", text_block(text).into_iter().collect()),
-            Item::Assistant { blocks } => ("assistant", blocks.iter().filter_map(assistant).collect()),
+            Item::Assistant { blocks } => ("assistant", assistant(blocks)),
             Item::ToolResult {
                 call_id,
                 text,
@@ -104,19 +105,31 @@ fn text_block(text: &str) -> Option<Value> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
 }
 
-fn assistant(block: &AssistantBlock) -> Option<Value> {
-    match block {
-        // A thought that can go back stands beside it as the provider's own block.
-        AssistantBlock::Thinking { .. } => None,
-        AssistantBlock::Text { text } => text_block(text),
-        AssistantBlock::Provider { value } => Some(value.clone()),
-        AssistantBlock::ToolCall { id, name, arguments } => Some(json!({
-            "type": "tool_use",
-            "id": outgoing(id, LONGEST_ID, true),
-            "name": outgoing_name(name),
-            "input": as_object(arguments),
-        })),
-    }
+fn assistant(blocks: &[AssistantBlock]) -> Vec<Value> {
+    // What the provider said of the next block besides.
+    let mut fields = None;
+    let block = |block: &AssistantBlock| {
+        let mut value = match block {
+            // A thought that can go back stands beside it as the provider's own block.
+            AssistantBlock::Thinking { .. } => return None,
+            AssistantBlock::Text { text } => text_block(text)?,
+            AssistantBlock::Provider { value } => {
+                fields = unknown::fields(value).cloned();
+                return fields.is_none().then(|| value.clone());
+            }
+            AssistantBlock::ToolCall { id, name, arguments } => json!({
+                "type": "tool_use",
+                "id": outgoing(id, LONGEST_ID, true),
+                "name": outgoing_name(name),
+                "input": as_object(arguments),
+            }),
+        };
+        if let (Value::Object(value), Some(fields)) = (&mut value, fields.take()) {
+            value.extend(fields);
+        }
+        Some(value)
+    };
+    blocks.iter().filter_map(block).collect()
 }
 
 fn result(call_id: &str, text: &str, is_error: bool) -> Value {

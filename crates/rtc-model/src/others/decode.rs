@@ -4,6 +4,7 @@ use ::genai::chat::{ChatStreamEvent, ContentPart, StopReason as TheirStop, Strea
 use serde_json::{Value, json};
 
 use super::request::CONTENT;
+use crate::arguments::as_object;
 use crate::call_id::CallIds;
 use crate::exchange::Decoder;
 use crate::failure::{Failure, broken};
@@ -46,6 +47,8 @@ impl OtherDecoder {
                         Value::Null => String::new(),
                         arguments => arguments.to_string(),
                     };
+                    // Goes back with a signature as it stands here.
+                    call.fn_arguments = as_object(&arguments);
                     calls.push(AssistantBlock::ToolCall {
                         id: call.call_id.clone(),
                         name: call.fn_name.clone(),

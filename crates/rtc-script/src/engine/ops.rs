@@ -1,6 +1,7 @@
 //! Everything that a script reaches outside of its own world.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -8,14 +9,15 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use deno_core::url::{Url, quirks};
 use deno_core::{OpState, op2};
-use rtc_hub::Host;
+use rtc_hub::{Host, count_values};
 use rtc_tool::ToolError;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Control, Entry, Level};
 use crate::limits::{
-    Limit, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES, MAX_DEPTH, MAX_HOST_CALLS, MAX_IN_FLIGHT_BYTES,
+    Limit, MAX_CALL_VALUES, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES, MAX_DEPTH, MAX_HOST_CALLS,
+    MAX_IN_FLIGHT_BYTES,
 };
 use crate::program::is_deeper;
 
@@ -28,8 +30,29 @@ pub(super) struct Running {
     pub(super) entries: usize,
     pub(super) bytes: usize,
     pub(super) host_calls: u64,
-    /// Bytes of the calls under way.
-    pub(super) in_flight: Rc<Cell<usize>>,
+    pub(super) waiting: Waiting,
+}
+
+/// The calls under way, and the answers that the script has not taken yet.
+#[derive(Default)]
+pub(super) struct Waiting {
+    bytes: Rc<Cell<usize>>,
+    answers: HashMap<u32, (String, Held)>,
+    last: u32,
+}
+
+impl Waiting {
+    /// Keeps an answer until the script takes it by its number.
+    fn put(&mut self, answer: String, held: Held) -> u32 {
+        self.last = self.last.wrapping_add(1);
+        self.answers.insert(self.last, (answer, held));
+        self.last
+    }
+
+    fn take(&mut self, number: u32) -> String {
+        let taken = self.answers.remove(&number);
+        taken.map(|(answer, _)| answer).unwrap_or_default()
+    }
 }
 
 /// Bytes that a call under way holds.
@@ -64,6 +87,7 @@ deno_core::extension!(
         op_script_params,
         op_script_console,
         op_script_call,
+        op_script_answer,
         op_script_at,
         op_script_bytes,
         op_script_uuid,
@@ -100,34 +124,43 @@ fn op_script_console(state: &mut OpState, #[smi] level: i32, #[string] text: Str
     let _ = running.console.send(Entry { level, text, line });
 }
 
-/// Asks the process that has the files. The answer is `{value}` or `{error}`, as JSON.
+/// Asks the process that has the files, and gives the number of the answer.
 #[op2]
-#[string]
+#[smi]
 async fn op_script_call(
     state: Rc<RefCell<OpState>>,
     #[string] name: String,
     #[string] arguments: String,
     #[smi] line: u32,
-) -> String {
+) -> u32 {
     let (host, control, mut held) = {
         let mut state = state.borrow_mut();
         let running = state.borrow_mut::<Running>();
         running.control.at(line);
         running.host_calls += 1;
-        let held = Held::new(running.in_flight.clone());
+        let held = Held::new(running.waiting.bytes.clone());
         (running.host.clone(), running.control.clone(), held)
     };
+    // An answer that there is not: nobody takes it any more.
     let ended = |limit| {
         control.end(limit);
-        json!({"error": ToolError::execution("the script was ended")}).to_string()
+        0
     };
     if state.borrow().borrow::<Running>().host_calls > MAX_HOST_CALLS {
         return ended(Limit::HostCalls);
     }
     if !held.set(name.len() + arguments.len()) {
-        return ended(Limit::Memory);
+        return ended(Limit::Waiting);
     }
-    let parsed = serde_json::from_str::<Value>(&arguments);
+    // Counted before they are made: each value takes much more memory than its text.
+    let values = count_values(arguments.as_bytes());
+    let parsed = if values > MAX_CALL_VALUES {
+        Err(format!(
+            "the arguments have more than {MAX_CALL_VALUES} values; put data into one text"
+        ))
+    } else {
+        serde_json::from_str::<Value>(&arguments).map_err(|error| error.to_string())
+    };
     drop(arguments);
     let answer = match (host, parsed) {
         (Some(_), Ok(arguments)) if is_deeper(&arguments, MAX_DEPTH) => Err(ToolError::invalid(format!(
@@ -135,7 +168,7 @@ async fn op_script_call(
         ))),
         (Some(host), Ok(arguments)) => host.call(&name, arguments).await,
         (None, _) => Err(ToolError::execution("there are no files here")),
-        (_, Err(error)) => Err(ToolError::invalid(error.to_string())),
+        (_, Err(reason)) => Err(ToolError::invalid(reason)),
     };
     let answer = match answer {
         Ok(value) => json!({"value": value}),
@@ -143,9 +176,17 @@ async fn op_script_call(
     }
     .to_string();
     if !held.set(answer.len()) {
-        return ended(Limit::Memory);
+        return ended(Limit::Waiting);
     }
-    answer
+    let mut state = state.borrow_mut();
+    state.borrow_mut::<Running>().waiting.put(answer, held)
+}
+
+/// The answer of this number: `{value}` or `{error}`, as JSON. It is given once.
+#[op2]
+#[string]
+fn op_script_answer(state: &mut OpState, #[smi] number: u32) -> String {
+    state.borrow_mut::<Running>().waiting.take(number)
 }
 
 /// Notes which line waits for a timer.
@@ -226,4 +267,27 @@ fn parts(url: &Url) -> String {
         "hash": quirks::hash(url),
     })
     .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_add_up_until_they_are_taken() {
+        let mut waiting = Waiting::default();
+        let put = |waiting: &mut Waiting, bytes: usize| {
+            let mut held = Held::new(waiting.bytes.clone());
+            let fits = held.set(bytes);
+            (fits, waiting.put("x".repeat(bytes), held))
+        };
+        let half = MAX_IN_FLIGHT_BYTES / 2;
+        let (fits, first) = put(&mut waiting, half);
+        assert!(fits);
+        assert!(put(&mut waiting, half).0);
+        assert!(!put(&mut waiting, 1).0);
+        assert_eq!(waiting.take(first).len(), half);
+        assert!(put(&mut waiting, half - 1).0);
+        assert_eq!(waiting.take(first), "");
+    }
 }

@@ -5,8 +5,8 @@
 
   const { core } = Deno;
   const {
-    op_script_params, op_script_console, op_script_call, op_script_at, op_script_bytes, op_script_uuid, op_script_url,
-    op_script_url_set,
+    op_script_params, op_script_console, op_script_call, op_script_answer, op_script_at, op_script_bytes, op_script_uuid,
+    op_script_url, op_script_url_set,
   } = core.ops;
   const { createTimer, cancelTimer, encode, decode, structuredClone } = core;
   const { Error, TypeError, RangeError, Promise, Map, Set, WeakSet, WeakMap, Date, RegExp, Math, Symbol } = globalThis;
@@ -141,9 +141,17 @@
 
   // ---------------------------------------------------------------- files
 
+  // Calls under way whose line is known; each takes memory until the script waits. Those beyond are told without.
+  const MOST_KNOWN = 1000;
+  let under_way = 0;
+
   const call = async (name, given) => {
-    const line = here();
-    const { value, error } = parse(await op_script_call(name, stringify(given), line));
+    const line = under_way < MOST_KNOWN ? here() : 0;
+    const json = stringify(given);
+    under_way++;
+    const number = await op_script_call(name, json, line);
+    under_way--;
+    const { value, error } = parse(op_script_answer(number));
     if (error === undefined) return value;
     const failure = new Error(error.message);
     failure.code = error.kind;
@@ -153,7 +161,7 @@
 
   // A search: its items, and on the console what is missing from them.
   const search = async (name, given) => {
-    const line = here();
+    const line = under_way < MOST_KNOWN ? here() : 0;
     const { items, note } = await call(name, given);
     if (note) op_script_console(1, `${name}: ${note}`, line);
     return items;

@@ -104,7 +104,7 @@ async fn file_calls_are_counted() {
     ");
     let at_once = "const all = []; for (let n = 0; n < 20000; n++) all.push(rtcAgent.fs.stat('/'));\nawait Promise.all(all)";
     insta::assert_snapshot!(ended(at_once, 600_000).await, @"
-    Execution: the script used more than 256 MB of memory and was ended (its last call was on line 1)
+    Execution: the script made more than 10000 calls of rtcAgent.fs and was ended (its last call was on line 1)
     It had changed nothing.
     ");
 }
@@ -116,13 +116,26 @@ async fn calls_that_nothing_waits_for_are_bounded() {
 for (let n = 0; n < 200; n++) rtcAgent.fs.write('/big', big, { mode: 'append' });
 while (true) {}";
     let told = ended(code, 60_000).await;
-    let expected = "Execution: the script used more than 256 MB of memory and was ended (its last call was on line 2)\nIt had ";
+    let expected = "Execution: the script left more than 64 MB of its calls of rtcAgent.fs waiting and was ended; await them \
+                    one after the other (its last call was on line 2)\nIt had ";
     assert!(told.starts_with(expected), "{told}");
     // One after the other, the same is no trouble.
     let code = "const big = 'x'.repeat(1 << 20);
 for (let n = 0; n < 100; n++) await rtcAgent.fs.stat('/' + big).catch(() => 0);
 'done'";
     assert_eq!(ended(code, 60_000).await, "result: done");
+}
+
+/// A value takes far more memory than its text.
+#[tokio::test]
+async fn the_values_of_the_arguments_of_a_call_are_bounded() {
+    let code = "const many = new Array(100000).fill(0);
+try { await rtcAgent.fs.grep('x', { many }) } catch (error) { console.log(error.message) }
+'goes on'";
+    insta::assert_snapshot!(ended(code, 60_000).await, @r#"
+    result: goes on
+    logs: ["the arguments have more than 99900 values; put data into one text"]
+    "#);
 }
 
 #[tokio::test]

@@ -1,4 +1,7 @@
+use std::sync::Arc;
+
 use rtc_tool::{ErrorKind, handle};
+use rtc_types::{Approval, ApprovalDecision, ApprovalState, PreviewKind};
 use serde_json::json;
 
 use super::*;
@@ -173,4 +176,77 @@ async fn through_a_link_out_of_the_project_nothing_is_read_or_written() {
     }
     assert_eq!(content(outside.folder.path(), "secret.txt"), b"secret\n");
     assert!(!outside.folder.path().join("new.txt").exists());
+}
+
+async fn shown(here: &crate::testing::Workplace, args: &Value) -> Preview {
+    let shown = handle(Edit).preview(&here.context, args).await;
+    shown.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_preview_is_whole_or_no_diff() {
+    let here = workplace(&[("a.txt", "one\n")]);
+    let args = |new: &str| json!({"path": "/a.txt", "old_string": "one", "new_string": new});
+    let long = format!("{}end of the line", " ".repeat(600));
+    let preview = shown(&here, &args(&long)).await;
+    assert_eq!(preview.kind, PreviewKind::Diff);
+    assert!(preview.text.contains(&format!("\n+{long}\n")), "{}", preview.text);
+    let many: String = (0..100_000).map(|number| format!("line {number}\n")).collect();
+    let preview = shown(&here, &args(&many)).await;
+    assert_eq!(preview.kind, PreviewKind::Diff);
+    assert!(preview.text.contains("\n+line 99999\n"));
+    // The result that the model reads stays short.
+    here.text(&handle(Read), json!({"path": "/a.txt"})).await;
+    let result = here.text(&handle(Edit), args(&many)).await;
+    assert!(result.len() < 40_000, "{}", result.len());
+    let here = workplace(&[("a.txt", "one\n")]);
+    let preview = shown(&here, &args(&many.repeat(3))).await;
+    assert_eq!(preview.kind, PreviewKind::Text);
+    assert!(preview.text.contains("more lines of the diff are not shown"));
+}
+
+#[tokio::test]
+async fn what_was_approved_is_what_is_changed() {
+    let args = json!({"path": "/a.txt", "old_string": "old", "new_string": "new", "replace_all": true});
+    for (now, decision, changed) in [
+        ("one\nold\n", ApprovalDecision::Once, true),
+        // It has moved, and what is around it has changed.
+        ("zero\n1\n\nold\nmore\n", ApprovalDecision::Once, true),
+        // It is at another place as well, or is only a part of its line by now.
+        ("one\nold\nold\n", ApprovalDecision::Once, false),
+        ("one\nold age\n", ApprovalDecision::Once, false),
+        // The Yes was to more than this.
+        ("one\nold\nold\n", ApprovalDecision::Session, true),
+    ] {
+        let mut here = workplace(&[("a.txt", "one\nold\n")]);
+        let approval = Approval {
+            state: ApprovalState::Approved,
+            why: String::new(),
+            decision: Some(decision),
+            reason: None,
+            decided_at: None,
+            decided_by: None,
+        };
+        let preview = shown(&here, &args).await;
+        here.context.extensions = here
+            .context
+            .extensions
+            .clone()
+            .with(Arc::new(preview))
+            .with(Arc::new(approval));
+        write(here.folder.path(), "a.txt", now.as_bytes());
+        here.text(&handle(Read), json!({"path": "/a.txt"})).await;
+        let text = here.text(&handle(Edit), args.clone()).await;
+        let left = String::from_utf8(content(here.folder.path(), "a.txt")).unwrap();
+        if changed {
+            assert_eq!(left, now.replace("old", "new"), "{text}");
+        } else {
+            assert_eq!(left, now);
+            assert_eq!(
+                text,
+                "Stale: `/a.txt` has changed since the user was asked, so the call would change something else than what \
+                 was approved; nothing was changed. Look at the file and call again"
+            );
+        }
+    }
 }

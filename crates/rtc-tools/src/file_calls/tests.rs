@@ -241,3 +241,24 @@ async fn what_fails_half_way_has_changed_what_it_had_made() {
     assert!(calls.make_folder(&format!("/made/{too_long}")).await.is_err());
     assert_eq!(calls.changed(), ["/made"]);
 }
+
+/// Neither what a script is told nor what an undo finds speaks of a change that was not made.
+#[tokio::test]
+async fn a_write_that_fails_before_its_effect_has_changed_nothing() {
+    let here = workplace(&[("a", "old")]);
+    let calls = calls(&here);
+    here.call(&handle(crate::Read), serde_json::json!({"path": "/a"}))
+        .await
+        .unwrap();
+    // Something else has the name that the temporary file would get.
+    let tag = format!("{}\0/a", here.context.rtc);
+    let hash = rtc_fs::Hash::of(tag.as_bytes()).to_string();
+    write(here.folder.path(), &format!(".rtc-{}.tmp/x", &hash[..16]), b"");
+    assert!(calls.write(write_args("/a", "new")).await.is_err());
+    assert_eq!(calls.changed(), [""; 0]);
+    let kept = here.context.extensions.get::<PreImageFolder>().unwrap();
+    assert_eq!(kept.list(here.context.rtc).unwrap(), [0; 0]);
+    calls.write(write_args("/b", "new")).await.unwrap();
+    assert_eq!(calls.changed(), ["/b"]);
+    assert_eq!(kept.list(here.context.rtc).unwrap(), [1]);
+}

@@ -53,6 +53,42 @@ fn a_stop_survives_the_process() {
     assert!(lane.state.is_idle());
 }
 
+/// After a restart a call with a mark may be one to ask about: a No that comes after the stop must not let the turn go on.
+#[test]
+fn nobody_is_asked_after_a_stop() {
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let rtc = lane.open(0);
+    lane.claim(0, true).unwrap();
+    lane.tell(Command::Recover);
+    lane.tell(Command::SetMode(Mode::Manual));
+    assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed);
+    lane.tell(Command::AskFor {
+        rtc,
+        preview: Some(preview("/a")),
+    });
+    assert_eq!(
+        lane.rtc(rtc).approval.as_ref().unwrap().state,
+        ApprovalState::Open
+    );
+    lane.tell(Command::Stop);
+    assert_eq!(
+        lane.rtc(rtc).approval.as_ref().unwrap().state,
+        ApprovalState::Withdrawn
+    );
+    assert!(lane.effects.contains(&Effect::WakeExecutor), "{:?}", lane.effects);
+    let no = lane.try_tell(Command::Approve {
+        rtc,
+        decision: ApprovalDecision::Reject,
+        reason: None,
+        device: DeviceId::new(Uuid::from_u128(9)),
+    });
+    assert_eq!(no.unwrap_err().code(), Code::ApprovalClosed);
+    assert_eq!(lane.state.next_for_executor().unwrap().stored.entity.id, rtc);
+    assert_eq!(lane.claim(0, true).unwrap(), Done::NotClaimed);
+    assert_eq!(lane.rtc(rtc).effect, Some(Changed::None));
+    assert_eq!(lane.turns[0].status, TurnStatus::Cancelled);
+}
+
 #[test]
 fn stop_before_the_turn_begins_is_not_lost() {
     let mut lane = Lane::new();

@@ -92,6 +92,12 @@ fn a_text_arrives_however_the_server_frames_it() {
         ("an empty reason on the way", stream(&[&one.replace("null", "\"\""), &two, &stop, DONE], "\n")),
         ("cost with the reason", stream(&[&one, &two, &stop.replacen('{', r#"{"usage":{"prompt_tokens":3,"completion_tokens":1},"#, 1)], "\n")),
         ("unknown fields and values", stream(&[&one.replacen('{', r#"{"object":7,"service_tier":"on_demand","x":[{}],"#, 1), "{\"new\":1}", &two, &finish(r#""eos""#), DONE], "\n")),
+        ("fields that go back", reply(&[
+            r#"{"reasoning_details":[{"type":"reasoning.text","text":"Hm","signature":null}],"annotations":[],"audio":null}"#,
+            r#"{"content":"a","reasoning_details":[{"type":"reasoning.encrypted","data":"AA=="}],"mood":"ca"}"#,
+            r#"{"mood":"lm","beam":{"depth":1.0,"name":"x"}}"#,
+            r#"{"beam":{"depth":2.0,"name":"y"}}"#,
+        ], r#""stop""#)),
         ("an unknown reason", reply(&[r#"{"content":"a"}"#], r#""because""#)),
         ("not streamed", r#"{"id":"1","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#.to_owned()),
         ("a list of parts", reply(&[r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm"}]},{"type":"text","text":"Yes"}]}"#], r#""stop""#)),
@@ -137,6 +143,10 @@ fn a_text_arrives_however_the_server_frames_it() {
       EndTurn [3, 1, 0, 0, 0]
     unknown fields and values
       text "Héllo 🙂\n"
+      EndTurn [0, 0, 0, 0, 0]
+    fields that go back
+      provider {"fields":{"reasoning_details":[{"type":"reasoning.text","text":"Hm","signature":null},{"type":"reasoning.encrypted","data":"AA=="}],"mood":"calm","beam":{"depth":2.0,"name":"xy"}}}
+      text "a"
       EndTurn [0, 0, 0, 0, 0]
     an unknown reason
       text "a"
@@ -313,6 +323,10 @@ fn a_reply_cut_by_the_token_limit_ends_with_the_call_that_was_cut() {
             r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":"{}"}}]}"#,
             r#"{"content":"and then"}"#,
         ], r#""length""#)),
+        ("text that was held back, then a call", reply(&[
+            r#"{"content":"a <"}"#,
+            r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"ls","arguments":"{}"}}]}"#,
+        ], r#""length""#)),
         ("text", reply(&[r#"{"content":"for ev"}"#], r#""length""#)),
     ]), @r#"
     the last call
@@ -327,6 +341,10 @@ fn a_reply_cut_by_the_token_limit_ends_with_the_call_that_was_cut() {
     text after a whole call
       call a ls({})
       text "and then"
+      MaxTokens [0, 0, 0, 0, 0]
+    text that was held back, then a call
+      text "a <"
+      call a ls({})
       MaxTokens [0, 0, 0, 0, 0]
     text
       text "for ev"

@@ -214,3 +214,27 @@ fn settings_reach_the_request() {
         (&json!(100), &Value::Null)
     );
 }
+
+#[test]
+fn what_the_provider_said_of_a_message_besides_goes_back_with_it() {
+    let details = json!([{"type": "reasoning.encrypted", "data": "AA=="}]);
+    let request = Request {
+        items: vec![
+            Item::User { text: "hi".into() },
+            Item::Assistant {
+                blocks: vec![
+                    AssistantBlock::Provider {
+                        value: json!({"fields": {"reasoning_details": details}}),
+                    },
+                    AssistantBlock::Text { text: "a".into() },
+                ],
+            },
+        ],
+        ..Request::default()
+    };
+    let value: Value = serde_json::from_slice(&body(&endpoint(), &request)).unwrap();
+    assert_eq!(
+        value["messages"][1],
+        json!({"role": "assistant", "content": "a", "reasoning_details": details})
+    );
+}

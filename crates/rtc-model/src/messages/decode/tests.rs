@@ -116,6 +116,12 @@ fn thoughts_text_and_calls_keep_their_order_and_their_bytes() {
             start(1, r#"{"type":"hologram","depth":1.0,"beam":"a"}"#),
             delta(1, r#"{"type":"beam_delta","beam":"b","angle":3}"#),
         ], "pause_turn")),
+        ("fields of known blocks", reply(&[
+            start(0, r#"{"type":"text","text":"","citations":null}"#),
+            delta(0, r#"{"type":"text_delta","text":"a"}"#),
+            delta(0, r#"{"type":"citations_delta","citation":{"cited_text":"b"}}"#),
+            start(1, r#"{"type":"tool_use","id":"toolu_9","name":"ls","input":{},"caller":{"type":"direct"}}"#),
+        ], "tool_use")),
         ("a thought without a signature", reply(&[
             start(0, r#"{"type":"thinking","thinking":"Hm."}"#),
         ], "max_tokens")),
@@ -139,8 +145,14 @@ fn thoughts_text_and_calls_keep_their_order_and_their_bytes() {
       ToolUse [10, 7, 3, 2, 0]
     a block that is not known
       provider {"type":"server_tool_use","id":"s","name":"web","input":{"q":1}}
-      provider {"type":"hologram","depth":1.0,"beam":"ab"}
+      provider {"type":"hologram","depth":1.0,"beam":"ab","angle":3}
       Other("pause_turn") [10, 7, 3, 2, 0]
+    fields of known blocks
+      provider {"fields":{"citations":[{"cited_text":"b"}]}}
+      text "a"
+      provider {"fields":{"caller":{"type":"direct"}}}
+      call toolu_9 ls()
+      ToolUse [10, 7, 3, 2, 0]
     a thought without a signature
       thinking "Hm."
       MaxTokens [10, 7, 3, 2, 0]

@@ -222,3 +222,36 @@ fn a_reply_that_ends_with_a_thought_carries_no_mark_on_it() {
     let value: Value = serde_json::from_slice(&body(&endpoint("m"), &request)).unwrap();
     assert_eq!(value["messages"][1]["content"][0], block);
 }
+
+#[test]
+fn what_the_provider_said_of_a_block_besides_goes_back_with_it() {
+    let fields = |value| AssistantBlock::Provider {
+        value: json!({ "fields": value }),
+    };
+    let request = Request {
+        items: vec![
+            user("hi"),
+            Item::Assistant {
+                blocks: vec![
+                    fields(json!({"citations": [{"cited_text": "b"}]})),
+                    AssistantBlock::Text { text: "a".into() },
+                    call("toolu_1", "ls", "{}"),
+                    fields(json!({"caller": {"type": "direct"}})),
+                    call("toolu_2", "ls", "{}"),
+                ],
+            },
+            result("toolu_1", "one", false),
+            result("toolu_2", "two", false),
+        ],
+        ..Request::default()
+    };
+    let value: Value = serde_json::from_slice(&body(&endpoint("m"), &request)).unwrap();
+    assert_eq!(
+        value["messages"][1]["content"],
+        json!([
+            {"type": "text", "text": "a", "citations": [{"cited_text": "b"}]},
+            {"type": "tool_use", "id": "toolu_1", "name": "ls", "input": {}},
+            {"type": "tool_use", "id": "toolu_2", "name": "ls", "input": {}, "caller": {"type": "direct"}},
+        ])
+    );
+}

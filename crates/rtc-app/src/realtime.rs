@@ -1,0 +1,238 @@
+//! What clients reach over a connection: the user's stream, and the methods of engine and device.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use rtc_engine::{Defaults, Engine, UserCommand};
+use rtc_executor::{Executor, PortError, Ran as RunEnded};
+use rtc_realtime::{Caller, Rpc, Scope as TokenScope, Source, Sources};
+use rtc_tool::{Kind, Registry};
+use rtc_types::{
+    ApprovalState, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, ToolKind, UserId,
+};
+use rtc_wire::rpc::{Item, Items, Method, Ran, Reply, Request, RpcError, Scope, Success, ToolEntry};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{Error, Models};
+
+/// One user on one device.
+pub(crate) struct Realtime {
+    pub(crate) engine: Engine,
+    pub(crate) executor: Executor,
+    pub(crate) tools: Registry,
+    pub(crate) models: Models,
+    /// Of new sessions.
+    pub(crate) mode: Mode,
+    pub(crate) user: UserId,
+    pub(crate) device: DeviceId,
+    pub(crate) own_data: PathBuf,
+    /// The folders that are open, the first one first.
+    pub(crate) projects: Mutex<Vec<ProjectId>>,
+}
+
+impl Realtime {
+    pub(crate) async fn open_project(&self, root: &Path) -> Result<Project, Error> {
+        let (named, own_data) = (root.to_owned(), self.own_data.clone());
+        let real = tokio::task::spawn_blocking(move || -> Result<PathBuf, Error> {
+            let project = rtc_fs::Project::open_apart(&named, &own_data)?;
+            Ok(project.real_root().to_owned())
+        });
+        let real = real.await.map_err(|error| Error::Data {
+            path: root.to_owned(),
+            reason: error.to_string(),
+        })??;
+        let root = real
+            .to_str()
+            .ok_or_else(|| Error::NotUnicode(real.clone()))?
+            .to_owned();
+        let device = self.device;
+        let project = self
+            .engine
+            .tell_user(UserCommand::OpenProject { device, root })
+            .await?;
+        let mut open = self.projects();
+        if !open.contains(&project.id) {
+            open.push(project.id);
+        }
+        drop(open);
+        Ok(project)
+    }
+
+    fn projects(&self) -> std::sync::MutexGuard<'_, Vec<ProjectId>> {
+        self.projects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a new session of a caller is made of: a device that is not this one has no folder here.
+    fn defaults(&self, caller: &Caller) -> Defaults {
+        let here = caller.device == self.device;
+        Defaults {
+            project: self.projects().first().copied().filter(|_| here),
+            mode: self.mode,
+        }
+    }
+
+    async fn answer(&self, caller: &Caller, request: Request) -> Result<Value, RpcError> {
+        let method = request.method();
+        let request = match request {
+            Request::ToolsList(_) => return told(self.list_tools()),
+            Request::ModelsList(_) => {
+                let models = self.models.list(None);
+                let items = models.map_err(|error| RpcError::new(Code::Internal, error.to_string()))?;
+                return told(Items { items });
+            }
+            Request::ProjectList(_) => {
+                let open = self.projects().clone();
+                let mut items = self.engine.projects().await;
+                items.retain(|project| open.contains(&project.id));
+                return told(Items { items });
+            }
+            Request::ProjectRecent(ask) => {
+                let mut items = self.engine.projects().await;
+                items.reverse();
+                items.truncate(usize::try_from(ask.limit.get()).unwrap_or(usize::MAX));
+                return told(Items { items });
+            }
+            Request::ProjectOpen(ask) => {
+                self.is_here(caller)?;
+                let opened = self.open_project(Path::new(ask.path.as_str())).await;
+                let item = opened.map_err(|error| RpcError::new(Code::ProjectUnusable, error.to_string()))?;
+                return told(Item { item });
+            }
+            Request::ProjectTrust(ask) => {
+                let (project, trusted) = (ask.project_id, ask.trusted);
+                let item = self
+                    .engine
+                    .tell_user(UserCommand::Trust { project, trusted })
+                    .await?;
+                return told(Item { item });
+            }
+            Request::ProjectClose(ask) => {
+                if self.engine.project(ask.project_id).await.is_none() {
+                    return Err(RpcError::new(
+                        Code::ProjectNotFound,
+                        "there is no project with this id",
+                    ));
+                }
+                self.projects().retain(|open| *open != ask.project_id);
+                return told(Success::DONE);
+            }
+            Request::RtcRun(ask) => {
+                self.is_here(caller)?;
+                return told(self.run(ask.rtc_id).await?);
+            }
+            other => other,
+        };
+        match self.engine.call(caller, request, self.defaults(caller)).await {
+            Some(answer) => answer,
+            None => {
+                let told = format!("this version does not do `{method}` yet");
+                Err(RpcError::new(Code::MethodNotFound, told))
+            }
+        }
+    }
+
+    fn list_tools(&self) -> Items<ToolEntry> {
+        let entry = |tool: &Arc<dyn rtc_tool::ToolHandle>| {
+            let about = tool.describe().clone();
+            ToolEntry {
+                name: about.name,
+                description: about.description,
+                kind: match tool.kind() {
+                    Kind::Device => ToolKind::Device,
+                    Kind::User => ToolKind::User,
+                    Kind::Engine => ToolKind::Engine,
+                },
+                input_schema: about.input_schema,
+            }
+        };
+        Items {
+            items: self.tools.iter().map(entry).collect(),
+        }
+    }
+
+    /// What is done here is done for this device only.
+    fn is_here(&self, caller: &Caller) -> Result<(), RpcError> {
+        if caller.device == self.device {
+            return Ok(());
+        }
+        let told = "this is done on another device than the one that asks";
+        Err(RpcError::new(Code::PermissionDenied, told))
+    }
+
+    /// Runs a call by its id, or joins the run that is under way.
+    async fn run(&self, rtc: RtcId) -> Result<Ran, RpcError> {
+        let ended = self.executor.run(rtc).await.map_err(|error| match error {
+            PortError::Later(reason) => RpcError::new(Code::DiskFull, reason),
+            other => RpcError::new(Code::RtcInvalidState, other.to_string()),
+        })?;
+        let stored = self.engine.rtc(rtc).await?;
+        let entity = match stored {
+            Some(stored) => stored.entity,
+            None => {
+                return Err(RpcError::new(
+                    Code::RtcNotFound,
+                    format!("there is no call {rtc}"),
+                ));
+            }
+        };
+        let approval = entity.approval.as_ref().map(|approval| approval.state);
+        match ended {
+            RunEnded::Waits if approval == Some(ApprovalState::Open) => Err(RpcError::new(
+                Code::ApprovalRequired,
+                "the call waits for the user's answer",
+            )),
+            RunEnded::Waits if entity.outcome == Some(OutcomeKnown::Unknown) => {
+                let told = "the call was started and nobody knows how it ended; the user decides";
+                Err(RpcError::new(Code::OutcomeUnknown, told))
+            }
+            RunEnded::Waits if !entity.status.is_terminal() => Err(RpcError::new(
+                Code::RtcInvalidState,
+                "another call of the session is first",
+            )),
+            RunEnded::Ended | RunEnded::Waits => Ok(Ran {
+                rtc_id: rtc,
+                status: entity.status,
+                digest: entity
+                    .result
+                    .map(|result| blake3::hash(result.to_string().as_bytes()).to_hex().to_string()),
+            }),
+        }
+    }
+}
+
+fn told<T: Serialize>(result: T) -> Result<Value, RpcError> {
+    Reply::new(result).into_value()
+}
+
+/// Whether a token allows a method.
+fn allows(caller: &Caller, method: Method) -> bool {
+    method.scopes().iter().any(|scope| {
+        caller.scopes.has(match scope {
+            Scope::View => TokenScope::View,
+            Scope::Converse => TokenScope::Converse,
+            Scope::Approve => TokenScope::Approve,
+            Scope::Execute => TokenScope::Execute,
+        })
+    })
+}
+
+#[async_trait]
+impl Sources for Realtime {
+    async fn source(&self, user: UserId) -> Option<Arc<dyn Source>> {
+        (user == self.user).then(|| Arc::new(self.engine.clone()) as Arc<dyn Source>)
+    }
+}
+
+#[async_trait]
+impl Rpc for Realtime {
+    async fn call(&self, caller: &Caller, method: &str, data: Value) -> Result<Value, RpcError> {
+        let request = Request::parse(method, data)?;
+        if caller.user != self.user || !allows(caller, request.method()) {
+            let told = format!("the token does not allow `{method}`");
+            return Err(RpcError::new(Code::PermissionDenied, told));
+        }
+        self.answer(caller, request).await
+    }
+}

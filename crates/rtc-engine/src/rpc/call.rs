@@ -1,0 +1,217 @@
+//! Remote tool calls.
+
+use rtc_realtime::{Caller, Scope};
+use rtc_tool::{ErrorKind, Kind, ToolError};
+use rtc_types::{
+    ApprovalState, Code, Rtc, RtcId, RtcStatus, Update, UpdateAction, UpdateEntity, UpdateId, UpdateItem,
+};
+use rtc_wire::rpc::{
+    Item, Page, Previewed, ReportedStatus, Resolution as Answer, RpcError, RtcApprove, RtcGet, RtcList,
+    RtcPreview, RtcResolve, RtcSubmitResult, RtcUpdateStatus, Success,
+};
+use serde_json::Value;
+
+use super::{action, count, page};
+use crate::command::{Command, Outcome, Resolution};
+use crate::engine::Engine;
+use crate::stored::StoredRtc;
+
+impl Engine {
+    pub(super) async fn rtc_list(&self, ask: RtcList) -> Result<Page<Rtc, RtcId>, RpcError> {
+        self.known_session(ask.session_id).await?;
+        let after = match ask.cursor {
+            Some(cursor) => self.known_rtc(cursor).await?.entity.offset,
+            None => 0,
+        };
+        let limit = count(ask.limit.get());
+        let read = self.inner.records.rtcs_after(ask.session_id, after, limit + 1);
+        let rtcs = read.await?.into_iter().map(|stored| stored.entity).collect();
+        Ok(page(rtcs, limit, |rtc: &Rtc| rtc.id))
+    }
+
+    pub(super) async fn rtc_get(&self, ask: RtcGet) -> Result<Item<Rtc>, RpcError> {
+        let item = self.known_rtc(ask.rtc_id).await?.entity;
+        Ok(Item { item })
+    }
+
+    pub(super) async fn rtc_preview(&self, ask: RtcPreview) -> Result<Previewed, RpcError> {
+        let preview = self.known_rtc(ask.rtc_id).await?.entity.preview;
+        Ok(Previewed { preview })
+    }
+
+    pub(super) async fn rtc_approve(&self, caller: &Caller, ask: RtcApprove) -> Result<Value, RpcError> {
+        let session = self.known_rtc(ask.rtc_id).await?.entity.session_id;
+        let approve = Command::Approve {
+            rtc: ask.rtc_id,
+            decision: ask.decision,
+            reason: ask.reason.map(|reason| reason.into_string()),
+            device: caller.device,
+        };
+        let (_, updates) = self.ask(session, approve).await?;
+        action(Success::DONE, updates)
+    }
+
+    pub(super) async fn rtc_resolve(&self, ask: RtcResolve) -> Result<Value, RpcError> {
+        let session = self.known_rtc(ask.rtc_id).await?.entity.session_id;
+        let resolve = Command::Resolve {
+            rtc: ask.rtc_id,
+            decision: match ask.decision {
+                Answer::Retry => Resolution::Retry,
+                Answer::Done => Resolution::Done,
+                Answer::Tell => Resolution::Tell,
+            },
+        };
+        let (_, updates) = self.ask(session, resolve).await?;
+        action(Success::DONE, updates)
+    }
+
+    pub(super) async fn rtc_submit_result(
+        &self,
+        caller: &Caller,
+        ask: RtcSubmitResult,
+    ) -> Result<Value, RpcError> {
+        let stored = self.known_rtc(ask.rtc_id).await?;
+        let is_question = stored.private.kind == Kind::User;
+        if !is_question {
+            owns(caller, &stored)?;
+            if !caller.scopes.has(Scope::Execute) {
+                let told = "the token allows no calls to be run";
+                return Err(RpcError::new(Code::PermissionDenied, told));
+            }
+        }
+        if stored.entity.status.is_terminal() {
+            // Whoever did not hear of it learns how it ended.
+            let is_the_same = ask.client_id.as_ref() == Some(&stored.entity.client_id);
+            let updates = if is_the_same {
+                Vec::new()
+            } else {
+                vec![self.healing(&stored)?]
+            };
+            return action(Success::DONE, updates);
+        }
+        same_client_id(ask.client_id.as_ref(), &stored)?;
+        let result = match (ask.success, ask.result, ask.error) {
+            (true, Some(result), _) => Ok(result),
+            (true, None, _) => {
+                let told = "the call has no outcome of the device's own run; hand in the result";
+                return Err(RpcError::field(Code::RtcInvalidResult, "result", told));
+            }
+            (false, _, error) => Err(error.map_or_else(
+                || "the call failed, and the client did not say why".to_owned(),
+                |error| error.into_string(),
+            )),
+        };
+        let updates = if is_question {
+            match result {
+                Ok(answer) => self.answer_telling(ask.rtc_id, answer).await?,
+                Err(why) => self.dismiss_telling(ask.rtc_id, &why).await?,
+            }
+        } else {
+            self.free_for(&stored).await?;
+            let outcome = Outcome {
+                result: result.map_err(|why| ToolError::new(ErrorKind::Execution, why)),
+                seen: Vec::new(),
+            };
+            self.finish_telling(&stored, outcome).await?
+        };
+        action(Success::DONE, updates)
+    }
+
+    pub(super) async fn rtc_update_status(
+        &self,
+        caller: &Caller,
+        ask: RtcUpdateStatus,
+    ) -> Result<Value, RpcError> {
+        let stored = self.known_rtc(ask.rtc_id).await?;
+        owns(caller, &stored)?;
+        same_client_id(ask.client_id.as_ref(), &stored)?;
+        let (is, shall) = (stored.entity.status, RtcStatus::from(ask.status));
+        if is == shall {
+            return action(Success::DONE, Vec::new());
+        }
+        if is.is_terminal() {
+            let told = format!("the call has ended as {is:?}; it cannot become {shall:?}");
+            return Err(RpcError::new(Code::RtcInvalidState, told));
+        }
+        let session = stored.entity.session_id;
+        let kind = match ask.status {
+            ReportedStatus::Executing => {
+                let rtc = ask.rtc_id;
+                let (_, updates) = self.ask(session, Command::Executing { rtc }).await?;
+                return action(Success::DONE, updates);
+            }
+            ReportedStatus::Failed => ErrorKind::Execution,
+            ReportedStatus::Timeout => ErrorKind::Timeout,
+            ReportedStatus::Rejected => ErrorKind::PermissionDenied,
+        };
+        self.free_for(&stored).await?;
+        let told = format!("the device says that it ended as {shall:?}");
+        let outcome = Outcome {
+            result: Err(ToolError::new(kind, told)),
+            seen: Vec::new(),
+        };
+        action(Success::DONE, self.finish_telling(&stored, outcome).await?)
+    }
+
+    /// Whether a client may say how a call ended: nobody is asked for it, and nobody runs it here.
+    async fn free_for(&self, stored: &StoredRtc) -> Result<(), RpcError> {
+        let state = self.wake(stored.entity.session_id).await?;
+        let Some(call) = state.call(stored.entity.id) else {
+            return Ok(());
+        };
+        let approval = call
+            .stored
+            .entity
+            .approval
+            .as_ref()
+            .map(|approval| approval.state);
+        if approval == Some(ApprovalState::Open) {
+            let told = "the call waits for the user's answer";
+            return Err(RpcError::new(Code::ApprovalRequired, told));
+        }
+        if call.claimed {
+            return Err(RpcError::new(Code::RtcClaimed, "the device runs the call itself"));
+        }
+        Ok(())
+    }
+
+    async fn known_rtc(&self, rtc: RtcId) -> Result<StoredRtc, RpcError> {
+        let found = self.rtc(rtc).await?;
+        found.ok_or_else(|| RpcError::new(Code::RtcNotFound, format!("there is no call {rtc}")))
+    }
+
+    /// The call as it is stored, for a client that does not know that it has ended.
+    fn healing(&self, stored: &StoredRtc) -> Result<Update, RpcError> {
+        let data = serde_json::to_value(&stored.entity)
+            .map_err(|error| RpcError::new(Code::Internal, error.to_string()))?;
+        Ok(Update {
+            id: UpdateId::new(self.inner.clock.stamp().mint().uuid()),
+            items: vec![UpdateItem {
+                entity: UpdateEntity::Rtc,
+                action: UpdateAction::Updated,
+                entity_id: stored.entity.id.uuid(),
+            }],
+            data_list: vec![data],
+            offset: 0,
+        })
+    }
+}
+
+/// Calls run on the device of their session, and nobody else says how they ended.
+fn owns(caller: &Caller, stored: &StoredRtc) -> Result<(), RpcError> {
+    if caller.device == stored.entity.device_id {
+        return Ok(());
+    }
+    let told = "the call belongs to another device, which runs it";
+    Err(RpcError::new(Code::PermissionDenied, told))
+}
+
+fn same_client_id(given: Option<&rtc_types::ClientId>, stored: &StoredRtc) -> Result<(), RpcError> {
+    match given {
+        Some(given) if *given != stored.entity.client_id => {
+            let told = "the client id is not that of this call";
+            Err(RpcError::field(Code::RtcClientIdMismatch, "client_id", told))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,128 @@
+//! Sessions and messages.
+
+use rtc_realtime::Caller;
+use rtc_types::{Code, Message, MessageId, Session, SessionId};
+use rtc_wire::rpc::{
+    Item, MessageGet, MessageList, MessageSend, OffsetCursor, Page, RpcError, Sent, SessionGet, SessionList,
+    SessionSetMode, SessionUpdate, SessionUpdated, Success, UserContent,
+};
+use serde_json::Value;
+
+use super::{Defaults, action, count, page};
+use crate::command::{Command, NewSession, Send};
+use crate::engine::Engine;
+use crate::stored::StoredMessage;
+
+impl Engine {
+    pub(super) async fn session_list(&self, ask: SessionList) -> Result<Page<Session, SessionId>, RpcError> {
+        let mut sessions = self.sessions().await?;
+        if let Some(cursor) = ask.cursor {
+            let before = sessions.iter().position(|session| session.id == cursor);
+            // A session that is gone or has moved up begins no page: the client asks from the start.
+            sessions.drain(..before.map_or(sessions.len(), |at| at + 1));
+        }
+        let limit = count(ask.limit.get());
+        sessions.truncate(limit + 1);
+        Ok(page(sessions, limit, |session| session.id))
+    }
+
+    pub(super) async fn session_get(&self, ask: SessionGet) -> Result<Item<Session>, RpcError> {
+        let item = self.known_session(ask.session_id).await?.entity;
+        Ok(Item { item })
+    }
+
+    pub(super) async fn session_update(&self, ask: SessionUpdate) -> Result<Value, RpcError> {
+        let change = Command::Change {
+            title: ask.title.map(|title| title.into_string()),
+            deleted_at: ask.deleted_at,
+        };
+        let (_, updates) = self.ask(ask.session_id, change).await?;
+        let session_id = ask.session_id;
+        action(SessionUpdated { session_id }, updates)
+    }
+
+    pub(super) async fn session_set_mode(&self, ask: SessionSetMode) -> Result<Value, RpcError> {
+        self.open_session(ask.session_id).await?;
+        let (_, updates) = self.ask(ask.session_id, Command::SetMode(ask.mode)).await?;
+        action(Success::DONE, updates)
+    }
+
+    pub(super) async fn message_send(
+        &self,
+        caller: &Caller,
+        ask: MessageSend,
+        defaults: Defaults,
+    ) -> Result<Value, RpcError> {
+        if let UserContent::UserMessage(message) = &ask.content_data
+            && !(message.files.is_empty() && message.scenarios.is_empty())
+        {
+            let told = "this version takes no files and no scenarios with a message; send the text alone";
+            return Err(RpcError::field(Code::InvalidArgument, "content_data", told));
+        }
+        if let Some(project) = ask.project_id
+            && self.project(project).await.is_none()
+        {
+            return Err(RpcError::new(
+                Code::ProjectNotFound,
+                "no folder with this id was opened",
+            ));
+        }
+        let session = match ask.server_session_id {
+            Some(session) => {
+                self.open_session(session).await?;
+                session
+            }
+            // Sent again, it is the session that was made for it.
+            None => match self.inner.records.sent(&ask.client_id).await? {
+                Some(message) => message.entity.session_id,
+                None => SessionId::new(self.inner.clock.stamp().mint().uuid()),
+            },
+        };
+        let send = Send {
+            client_id: ask.client_id,
+            text: ask.content_data.text().to_owned(),
+            new_session: NewSession {
+                id: session,
+                client_id: ask.client_session_id,
+                user: caller.user,
+                device: caller.device,
+                project: ask.project_id.or(defaults.project),
+                mode: defaults.mode,
+            },
+        };
+        let (message, offsets) = self.send_telling(send).await?;
+        let sent = Sent {
+            session_id: message.session_id,
+            turn_id: None,
+            message_id: message.id,
+        };
+        action(sent, self.updates_at(&offsets).await?)
+    }
+
+    pub(super) async fn message_list(
+        &self,
+        ask: MessageList,
+    ) -> Result<Page<Message, OffsetCursor>, RpcError> {
+        self.known_session(ask.session_id).await?;
+        let after = ask.cursor.map_or(0, OffsetCursor::get);
+        let limit = count(ask.limit.get());
+        let read = self
+            .inner
+            .records
+            .messages_after(ask.session_id, after, limit + 1);
+        let messages = read.await?.into_iter().map(|stored| stored.entity).collect();
+        Ok(page(messages, limit, |message: &Message| {
+            OffsetCursor::new(message.global_offset)
+        }))
+    }
+
+    pub(super) async fn message_get(&self, ask: MessageGet) -> Result<Item<Message>, RpcError> {
+        let item = self.known_message(ask.message_id).await?.entity;
+        Ok(Item { item })
+    }
+
+    async fn known_message(&self, message: MessageId) -> Result<StoredMessage, RpcError> {
+        let found = self.inner.records.by_id(message.uuid()).await?;
+        found.ok_or_else(|| RpcError::new(Code::MessageNotFound, format!("there is no message {message}")))
+    }
+}

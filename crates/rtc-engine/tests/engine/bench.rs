@@ -1,0 +1,269 @@
+//! An engine over a memory store, with a scripted model and without an executor.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rtc_engine::{Engine, Host, NewSession, Send, SessionState, TodoWrite, TurnContext};
+use rtc_model::{AssistantBlock, Event, Model, ModelId, ModelStream, Reply, Request, StopReason, Usage};
+use rtc_store::MemoryStore;
+use rtc_tool::{
+    CallContext, Prepared, ProgressSender, Registry, Subject, Tool, ToolError, ToolHandle, handle,
+};
+use rtc_types::{
+    ClientId, Clock, Code, DeviceId, Message, Mode, Preview, PreviewKind, ProjectId, RtcId, Session,
+    SessionId, Timestamp, UserId,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+/// Nothing here takes that long.
+pub(crate) const BOUND: Duration = Duration::from_secs(20);
+
+#[derive(Default)]
+pub(crate) struct Script {
+    pub(crate) replies: Mutex<VecDeque<Reply>>,
+    pub(crate) requests: Mutex<Vec<Request>>,
+}
+
+/// Replies by the script; when it is at its end, it never answers.
+pub(crate) struct Scripted(Arc<Script>, ModelId);
+
+pub(crate) fn model_id() -> ModelId {
+    ModelId {
+        api: "test".into(),
+        model: "m".into(),
+    }
+}
+
+#[async_trait]
+impl Model for Scripted {
+    fn id(&self) -> &ModelId {
+        &self.1
+    }
+
+    async fn stream(
+        &self,
+        request: Request,
+        cancel: CancellationToken,
+    ) -> Result<ModelStream, rtc_model::Error> {
+        self.0.requests.lock().unwrap().push(request);
+        let Some(reply) = self.0.replies.lock().unwrap().pop_front() else {
+            cancel.cancelled().await;
+            return Err(rtc_model::Error::Cancelled);
+        };
+        let deltas = reply.blocks.iter().filter_map(|block| match block {
+            AssistantBlock::Text { text } => Some(Ok(Event::Text { delta: text.clone() })),
+            _ => None,
+        });
+        let events: Vec<_> = deltas.chain([Ok(Event::Done(reply.clone()))]).collect();
+        Ok(Box::pin(futures::stream::iter(events)))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    path: String,
+}
+
+pub(crate) struct Edit;
+
+impl Tool for Edit {
+    type Args = Args;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        "edit"
+    }
+
+    fn description(&self) -> String {
+        "For tests.".into()
+    }
+
+    fn subject(&self, args: &Args) -> Result<Subject, ToolError> {
+        Ok(Subject::write(&args.path))
+    }
+
+    async fn execute(
+        &self,
+        _: CallContext,
+        _: Args,
+        _: Option<Prepared>,
+        _: ProgressSender,
+    ) -> Result<Value, ToolError> {
+        unreachable!("there is no executor here")
+    }
+}
+
+pub(crate) struct TestHost {
+    pub(crate) script: Arc<Script>,
+    tools: Registry,
+}
+
+#[async_trait]
+impl Host for TestHost {
+    async fn turn_context(&self, session: &Session) -> TurnContext {
+        TurnContext {
+            model: model_id(),
+            system: "system".into(),
+            tools: Vec::new(),
+            mode: session.mode,
+            max_rounds: None,
+        }
+    }
+
+    fn model(&self, _: &ModelId) -> Result<Arc<dyn Model>, rtc_model::Error> {
+        Ok(Arc::new(Scripted(self.script.clone(), model_id())))
+    }
+
+    fn tools(&self) -> &Registry {
+        &self.tools
+    }
+
+    async fn preview(&self, _: &Session, _: &Arc<dyn ToolHandle>, args: &Value) -> Option<Preview> {
+        Some(Preview {
+            kind: PreviewKind::Diff,
+            text: format!("diff of {args}"),
+            paths: vec!["/real".into()],
+            program: None,
+        })
+    }
+
+    fn wake(&self, _: SessionId) {}
+
+    fn cancel(&self, _: RtcId) {}
+}
+
+pub(crate) struct TestClock;
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+
+    fn entropy(&self) -> u64 {
+        Uuid::new_v4().as_u64_pair().1
+    }
+}
+
+pub(crate) struct Bench {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) engine: Engine,
+    pub(crate) script: Arc<Script>,
+}
+
+pub(crate) async fn engine_on(store: Arc<MemoryStore>, script: Arc<Script>) -> Bench {
+    let mut tools = Registry::default();
+    tools.register(handle(Edit));
+    tools.register(handle(TodoWrite));
+    let host = Arc::new(TestHost {
+        script: script.clone(),
+        tools,
+    });
+    let user = UserId::new(Uuid::from_u128(1));
+    let engine = Engine::open(store.clone(), user, Arc::new(TestClock), host)
+        .await
+        .unwrap();
+    Bench {
+        store,
+        engine,
+        script,
+    }
+}
+
+pub(crate) async fn bench(replies: Vec<Reply>) -> Bench {
+    let script = Script {
+        replies: Mutex::new(replies.into()),
+        ..Script::default()
+    };
+    engine_on(Arc::new(MemoryStore::new()), Arc::new(script)).await
+}
+
+impl Bench {
+    pub(crate) async fn send(&self, client_id: &str, text: &str) -> Result<Message, rtc_engine::Error> {
+        self.engine.send(message(1, client_id, text, Mode::Manual)).await
+    }
+
+    pub(crate) async fn until(&self, number: u128, done: impl Fn(&SessionState) -> bool) -> SessionState {
+        let mut position = self.engine.position();
+        let wait = async {
+            loop {
+                position.borrow_and_update();
+                let state = self.engine.wake(session(number)).await.unwrap();
+                if done(&state) {
+                    return state;
+                }
+                position.changed().await.unwrap();
+            }
+        };
+        tokio::time::timeout(BOUND, wait).await.expect("it happens")
+    }
+
+    pub(crate) async fn first_call(&self) -> RtcId {
+        self.until(1, |state| !state.calls.is_empty()).await.calls[0]
+            .stored
+            .entity
+            .id
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.script.requests.lock().unwrap().clone()
+    }
+}
+
+pub(crate) fn session(number: u128) -> SessionId {
+    SessionId::new(Uuid::from_u128(number))
+}
+
+pub(crate) fn project() -> ProjectId {
+    ProjectId::new(Uuid::from_u128(3))
+}
+
+pub(crate) fn message(number: u128, client_id: &str, text: &str, mode: Mode) -> Send {
+    Send {
+        client_id: ClientId::new(client_id).unwrap(),
+        text: text.into(),
+        new_session: NewSession {
+            id: session(number),
+            client_id: ClientId::new(format!("session-{number}")).unwrap(),
+            user: UserId::new(Uuid::from_u128(1)),
+            device: DeviceId::new(Uuid::from_u128(2)),
+            project: Some(project()),
+            mode,
+        },
+    }
+}
+
+pub(crate) fn says(text: &str) -> Reply {
+    let blocks = vec![AssistantBlock::Text { text: text.into() }];
+    Reply {
+        blocks,
+        stop: StopReason::EndTurn,
+        usage: Usage::default(),
+    }
+}
+
+pub(crate) fn calls(calls: &[(&str, &str, &str)]) -> Reply {
+    let block = |(id, name, arguments): &(&str, &str, &str)| AssistantBlock::ToolCall {
+        id: (*id).into(),
+        name: (*name).into(),
+        arguments: (*arguments).into(),
+    };
+    Reply {
+        blocks: calls.iter().map(block).collect(),
+        stop: StopReason::ToolUse,
+        usage: Usage::default(),
+    }
+}
+
+pub(crate) fn one_edit() -> Reply {
+    calls(&[("a", "edit", "{\"path\":\"/x\"}")])
+}
+
+pub(crate) fn refusal<T: std::fmt::Debug>(result: Result<T, rtc_engine::Error>) -> Code {
+    result.unwrap_err().code()
+}

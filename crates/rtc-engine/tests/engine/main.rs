@@ -1,0 +1,7 @@
+//! The engine from outside: lanes, and what clients ask for.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod bench;
+mod lane;
+mod rpc;

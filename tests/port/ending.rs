@@ -1,0 +1,64 @@
+//! How `serve` ends, and what it has logged.
+
+use nix::sys::signal::Signal;
+use rtc_tests::Workplace;
+
+use crate::client::{Client, Heard, request, socket};
+use crate::serving::{Serving, instance};
+
+#[test]
+fn told_to_end_it_tells_its_clients_to_come_back() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let place = Workplace::empty();
+        let serving = Serving::start(&place, &[]);
+        let mut clients: Vec<Client> = (0..8)
+            .map(|_| Client::connected(serving.port(), serving.token()))
+            .collect();
+        // Neither who has not connected nor who says nothing keeps it.
+        let mut unproven = Client::open(serving.port());
+        let _silent = socket(serving.port());
+        serving.signal(signal);
+        for client in clients.iter_mut().chain([&mut unproven]) {
+            assert_eq!(client.end(), Heard::Closed(3001, "shutdown".to_owned()));
+        }
+        let ended = serving.end();
+        assert_eq!((ended.code, &*ended.log), (Some(0), ""), "{signal}");
+        assert!(!instance(&place).exists());
+    }
+}
+
+#[test]
+fn the_log_holds_no_secret() {
+    let place = Workplace::empty();
+    let serving = Serving::start(&place, &["--log-level", "trace"]);
+    let opened = request(serving.port(), &format!("GET {}", serving.path()), &[]);
+    let cookie = opened
+        .header("set-cookie")
+        .and_then(|set| set.split(';').next())
+        .expect("a cookie")
+        .to_owned();
+    let told = request(serving.port(), "POST /auth/token", &[("Cookie", &*cookie)]);
+    let mut client = Client::connected(serving.port(), serving.token());
+    client.ask(
+        serde_json::json!({"id": 2, "rpc": {"method": "v1.message.send", "data": {"text": "private words"}}}),
+    );
+    client.send("not a command: private words");
+    client.end();
+    Client::open(serving.port()).connect("wrong-token");
+    let page: serde_json::Value = serde_json::from_str(&told.body).expect("JSON");
+    let secrets = [
+        serving.token().to_owned(),
+        serving.path().trim_start_matches("/open?code=").to_owned(),
+        cookie.split_once('=').expect("a cookie has a value").1.to_owned(),
+        page["token"].as_str().expect("a token").to_owned(),
+        "wrong-token".to_owned(),
+        "private words".to_owned(),
+    ];
+    let log = serving.stop().log;
+    assert!(log.contains("the port is open"), "{log}");
+    for secret in secrets {
+        // A signature alone would be enough to tell.
+        let part = secret.rsplit('.').next().expect("a part");
+        assert!(!log.contains(part), "{secret} stands in the log");
+    }
+}

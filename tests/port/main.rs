@@ -1,0 +1,18 @@
+//! `rtc-headless serve` and `token` as real processes: who is let in, what is refused, and how it ends.
+
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests start processes and look at files from outside"
+)]
+
+mod client;
+mod crowd;
+mod ending;
+mod frames;
+mod peers;
+mod requests;
+mod serving;
+mod starting;
+mod tokens;
+mod turns;

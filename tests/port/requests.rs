@@ -1,0 +1,174 @@
+//! Which requests are answered: names, origins, credentials, and what every answer carries.
+
+use rtc_tests::Workplace;
+use serde_json::Value;
+
+use crate::client::{Answer, Client, request};
+use crate::serving::Serving;
+
+/// The cookie that an answer sets, as it is sent back.
+fn cookie(answer: &Answer) -> String {
+    let set = answer.header("set-cookie").expect("a cookie");
+    set.split(';').next().expect("a cookie has a value").to_owned()
+}
+
+#[test]
+fn nothing_but_the_health_is_told_without_a_credential() {
+    let place = Workplace::empty();
+    let serving = Serving::start(&place, &[]);
+    let bearer = format!("Bearer {}", serving.token());
+    let table = [
+        ("GET /healthz", &[][..], 200),
+        ("GET /readyz", &[], 200),
+        ("GET /", &[], 401),
+        ("GET /any/where", &[], 401),
+        ("GET /instance.json", &[], 401),
+        ("POST /auth/token", &[], 401),
+        ("POST /auth/token", &[("Authorization", &*bearer)], 401),
+        ("GET /open", &[], 401),
+        ("GET /open?code=", &[], 401),
+        ("GET /open?code=guess", &[], 401),
+        ("GET /", &[("Authorization", "Bearer guess")], 401),
+        ("GET /", &[("Authorization", &*bearer)], 404),
+        ("GET /connection/websocket", &[], 400),
+        ("POST /connection/websocket", &[], 405),
+    ];
+    for (line, headers, status) in table {
+        let answer = request(serving.port(), line, headers);
+        assert_eq!(answer.status, status, "{line} {headers:?}: {}", answer.body);
+        for (name, value) in [
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+            (
+                "content-security-policy",
+                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+                 font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            ),
+        ] {
+            assert_eq!(answer.header(name), Some(value), "{name} of {line}");
+        }
+    }
+}
+
+#[test]
+fn other_names_and_other_origins_are_refused() {
+    let place = Workplace::empty();
+    let serving = Serving::start(&place, &[]);
+    let port = serving.port();
+    let (own, local, other) = (
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+        format!("evil.example:{port}"),
+    );
+    let (own_origin, local_origin, other_origin) = (
+        format!("http://{own}"),
+        format!("http://{local}"),
+        format!("http://{other}"),
+    );
+    let table = [
+        (&*own, None, true),
+        (&*local, None, true),
+        (&*other, None, false),
+        ("127.0.0.1", None, false),
+        (&*own, Some(&*own_origin), true),
+        (&*local, Some(&*local_origin), true),
+        (&*own, Some(&*other_origin), false),
+        (&*other, Some(&*other_origin), false),
+        (&*own, Some("null"), false),
+        (&*own, Some("https://evil.example"), false),
+    ];
+    for (host, origin, is_answered) in table {
+        let mut headers = vec![("Host", host)];
+        headers.extend(origin.map(|origin| ("Origin", origin)));
+        let status = request(port, "GET /healthz", &headers).status;
+        assert_eq!(status, if is_answered { 200 } else { 403 }, "{host} {origin:?}");
+        let mut headers = vec![("host", host)];
+        headers.extend(origin.map(|origin| ("origin", origin)));
+        let opened = Client::try_open(port, &headers).err();
+        assert_eq!(
+            opened,
+            (!is_answered).then_some(403),
+            "WebSocket, {host} {origin:?}"
+        );
+    }
+}
+
+#[test]
+fn the_printed_address_signs_one_browser_in() {
+    let place = Workplace::empty();
+    let serving = Serving::start(&place, &[]);
+    let line = format!("GET {}", serving.path());
+    let opened = request(serving.port(), &line, &[]);
+    assert_eq!(
+        (opened.status, opened.header("location")),
+        (303, Some("/")),
+        "{opened:?}"
+    );
+    let set = opened.header("set-cookie").expect("a cookie");
+    assert!(
+        set.ends_with("; Path=/; Max-Age=2592000; HttpOnly; SameSite=Strict"),
+        "{set}"
+    );
+    let again = request(serving.port(), &line, &[]);
+    assert_eq!(
+        (again.status, again.header("set-cookie")),
+        (401, None),
+        "{again:?}"
+    );
+
+    let cookie = format!("theme=dark; {}", cookie(&opened));
+    let signed_in = [("Cookie", &*cookie)];
+    assert_eq!(
+        request(serving.port(), "GET /", &signed_in).status,
+        404,
+        "there is no page yet"
+    );
+    let told = request(serving.port(), "POST /auth/token", &signed_in);
+    assert_eq!(told.status, 200, "{told:?}");
+    let told: Value = serde_json::from_str(&told.body).expect("JSON");
+    assert_eq!(told["user_id"], serving.ready["user_id"]);
+    Client::connected(serving.port(), told["token"].as_str().expect("a token"));
+
+    let (_, value) = cookie.rsplit_once('=').expect("a cookie has a value");
+    let heard = format!("{:?}", Client::open(serving.port()).connect(value));
+    assert!(heard.contains("3500"), "a cookie is no token: {heard}");
+    let elsewhere = [("Cookie", &*cookie), ("Origin", "http://evil.example")];
+    assert_eq!(
+        request(serving.port(), "POST /auth/token", &elsewhere).status,
+        403
+    );
+
+    serving.stop();
+    let later = Serving::start(&place, &[]);
+    let told = request(later.port(), "POST /auth/token", &signed_in);
+    assert_eq!(told.status, 200, "the browser stays signed in");
+    assert_eq!(
+        request(later.port(), &line, &[]).status,
+        401,
+        "the code of before is no longer one"
+    );
+}
+
+#[test]
+fn without_a_page_there_is_nothing_to_sign_in_to() {
+    let place = Workplace::empty();
+    let serving = Serving::start(&place, &["--no-ui"]);
+    assert_eq!(serving.path(), "/");
+    let bearer = format!("Bearer {}", serving.token());
+    let known = [("Authorization", &*bearer)];
+    for (line, headers, status) in [
+        ("GET /", &[][..], 401),
+        ("GET /", &known, 404),
+        ("GET /open?code=x", &[], 404),
+        ("POST /auth/token", &[], 404),
+        ("GET /healthz", &[], 200),
+    ] {
+        assert_eq!(
+            request(serving.port(), line, headers).status,
+            status,
+            "{line} {headers:?}"
+        );
+    }
+    Client::connected(serving.port(), serving.token());
+}
