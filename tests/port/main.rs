@@ -12,7 +12,6 @@ mod ending;
 mod frames;
 mod peers;
 mod requests;
-mod serving;
 mod starting;
 mod tokens;
 mod turns;

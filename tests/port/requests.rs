@@ -1,10 +1,10 @@
 //! Which requests are answered: names, origins, credentials, and what every answer carries.
 
 use rtc_tests::Workplace;
+use rtc_tests::serving::Serving;
 use serde_json::Value;
 
 use crate::client::{Answer, Client, request};
-use crate::serving::Serving;
 
 /// The cookie that an answer sets, as it is sent back.
 fn cookie(answer: &Answer) -> String {
