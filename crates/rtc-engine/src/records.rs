@@ -155,6 +155,21 @@ impl Records {
             .await
     }
 
+    /// The messages before one, or the last ones, at most `limit`, the last one first.
+    pub(crate) async fn messages_before(
+        &self,
+        session: SessionId,
+        before: Option<u32>,
+        limit: usize,
+    ) -> Result<Vec<StoredMessage>, Error> {
+        let before = before.map(|before| self.keys.message(session, before));
+        let prefix = self.keys.messages(session);
+        let page = self.store.scan_back(&prefix, before.as_ref(), limit).await?;
+        page.iter()
+            .map(|(_, entry)| Stored::decode(&entry.value))
+            .collect()
+    }
+
     /// The turns after one, at most `limit`.
     pub(crate) async fn turns_after(
         &self,

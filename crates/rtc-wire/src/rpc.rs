@@ -27,8 +27,8 @@ pub use file::{
     FsStat, FsWrite, Matches,
 };
 pub use message::{
-    FileAttachment, HistoryClear, MessageGet, MessageList, MessageSend, ScenarioRef, Sent, UserContent,
-    UserMessage,
+    FileAttachment, HistoryClear, MessageGet, MessageList, MessageOrder, MessageSend, ScenarioRef, Sent,
+    UserContent, UserMessage,
 };
 pub use project::{ProjectClose, ProjectList, ProjectOpen, ProjectRecent, ProjectTrust};
 pub use reply::{Item, Items, Page, Reply, Success};

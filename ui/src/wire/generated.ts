@@ -502,11 +502,20 @@ export type MessageId = string;
 export interface MessageList {
   /** The session. */
   session_id: SessionId;
-  /** The `global_offset` of the last message of the page before. */
+  /** The `global_offset` of the last message of the page before, in the order of the pages. */
   cursor?: number | null;
   /** How many messages to give. */
   limit?: number | null;
+  /** Which messages come first. A page goes on after its cursor, in this order. */
+  order?: MessageOrder;
 }
+
+/** Which messages of a session come first. */
+export type MessageOrder =
+  /** The first one that was said. */
+  | "oldest_first"
+  /** The last one. */
+  | "newest_first";
 
 /** Who speaks. */
 export type MessageRole =
@@ -1358,7 +1367,7 @@ export interface Methods {
   "v1.session.set_mode": { request: SessionSetMode; result: Success; kind: "action"; scope: "approve" };
   /** Sends a message of the user; without a session it makes one, on the device that sends. Sent again under the same client id, it answers with the message that is there. */
   "v1.message.send": { request: MessageSend; result: Sent; kind: "action"; scope: "converse" };
-  /** The messages of a session, in order. */
+  /** The messages of a session, in the order in which they were made, or the other way round. */
   "v1.message.list": { request: MessageList; result: PageOfMessage; kind: "query"; scope: "view" };
   /** One message. */
   "v1.message.get": { request: MessageGet; result: ItemOfMessage; kind: "query"; scope: "view" };

@@ -3,8 +3,8 @@
 use rtc_realtime::Caller;
 use rtc_types::{Code, Message, MessageId, Session, SessionId};
 use rtc_wire::rpc::{
-    Item, MessageGet, MessageList, MessageSend, OffsetCursor, Page, RpcError, Sent, SessionGet, SessionList,
-    SessionSetMode, SessionUpdate, SessionUpdated, Success, UserContent,
+    Item, MessageGet, MessageList, MessageOrder, MessageSend, OffsetCursor, Page, RpcError, Sent, SessionGet,
+    SessionList, SessionSetMode, SessionUpdate, SessionUpdated, Success, UserContent,
 };
 use serde_json::Value;
 
@@ -104,13 +104,17 @@ impl Engine {
         ask: MessageList,
     ) -> Result<Page<Message, OffsetCursor>, RpcError> {
         self.known_session(ask.session_id).await?;
-        let after = ask.cursor.map_or(0, OffsetCursor::get);
-        let limit = count(ask.limit.get());
-        let read = self
-            .inner
-            .records
-            .messages_after(ask.session_id, after, limit + 1);
-        let messages = read.await?.into_iter().map(|stored| stored.entity).collect();
+        let (session, cursor) = (ask.session_id, ask.cursor.map(OffsetCursor::get));
+        let (records, limit) = (&self.inner.records, count(ask.limit.get()));
+        let read = match ask.order {
+            MessageOrder::OldestFirst => {
+                records
+                    .messages_after(session, cursor.unwrap_or(0), limit + 1)
+                    .await?
+            }
+            MessageOrder::NewestFirst => records.messages_before(session, cursor, limit + 1).await?,
+        };
+        let messages = read.into_iter().map(|stored| stored.entity).collect();
         Ok(page(messages, limit, |message: &Message| {
             OffsetCursor::new(message.global_offset)
         }))

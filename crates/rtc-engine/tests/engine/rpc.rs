@@ -101,6 +101,37 @@ async fn lists_come_in_pages() {
 }
 
 #[tokio::test]
+async fn messages_come_from_either_end() {
+    let bench = bench((0..3).map(|n| says(&format!("answer {n}"))).collect()).await;
+    for n in 0..3 {
+        bench.send(&format!("c{n}"), "hello").await.unwrap();
+        bench.until(1, SessionState::is_idle).await;
+    }
+    let table: [(Value, &[u64], Option<u64>); 8] = [
+        (json!({"order": "newest_first"}), &[6, 5], Some(5)),
+        (json!({"order": "newest_first", "cursor": 5}), &[4, 3], Some(3)),
+        (json!({"order": "newest_first", "cursor": 3}), &[2, 1], None),
+        (json!({"order": "newest_first", "cursor": 1}), &[], None),
+        (json!({"order": "newest_first", "cursor": 99}), &[6, 5], Some(5)),
+        (json!({"order": "oldest_first", "cursor": 5}), &[6], None),
+        (json!({"order": null}), &[1, 2], Some(2)),
+        (json!({}), &[1, 2], Some(2)),
+    ];
+    for (mut ask, offsets, next) in table {
+        ask["session_id"] = json!(session(1));
+        ask["limit"] = json!(2);
+        let page = bench.result("v1.message.list", ask.clone()).await;
+        let items = page["items"].as_array().unwrap();
+        let found: Vec<_> = items.iter().filter_map(|m| m["global_offset"].as_u64()).collect();
+        assert_eq!(
+            (found.as_slice(), page["next_cursor"].as_u64()),
+            (offsets, next),
+            "{ask}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_closed_session_takes_nothing_until_it_is_opened() {
     let bench = bench(vec![one_edit(), says("again")]).await;
     bench.send("c1", "edit x").await.unwrap();

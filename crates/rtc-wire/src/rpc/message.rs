@@ -46,7 +46,7 @@ pub struct MessageSend {
 pub struct MessageList {
     /// The session.
     pub session_id: SessionId,
-    /// The `global_offset` of the last message of the page before.
+    /// The `global_offset` of the last message of the page before, in the order of the pages.
     #[serde(
         default,
         deserialize_with = "empty_is_none::deserialize",
@@ -56,6 +56,21 @@ pub struct MessageList {
     /// How many messages to give.
     #[serde(default)]
     pub limit: Bounded<PAGE, MAX_PAGE>,
+    /// Which messages come first. A page goes on after its cursor, in this order.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub order: MessageOrder,
+}
+
+/// Which messages of a session come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MessageOrder {
+    /// The first one that was said.
+    #[default]
+    OldestFirst,
+    /// The last one.
+    NewestFirst,
 }
 
 /// What `v1.message.get` is asked.

@@ -207,7 +207,7 @@ methods! {
     /// Sends a message of the user; without a session it makes one, on the device that sends. Sent again under the same
     /// client id, it answers with the message that is there.
     MessageSend = "v1.message.send", Action, [Converse], [SessionNotFound, SessionClosed, ClientIdConflict, ProjectNotFound, SendError, DiskFull] => Sent;
-    /// The messages of a session, in order.
+    /// The messages of a session, in the order in which they were made, or the other way round.
     MessageList = "v1.message.list", Query, [View], [SessionNotFound, MessageInvalidCursor] => Page<Message, OffsetCursor>;
     /// One message.
     MessageGet = "v1.message.get", Query, [View], [MessageNotFound] => Item<Message>;

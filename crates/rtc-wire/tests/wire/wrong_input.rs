@@ -48,6 +48,10 @@ fn each_wrong_request_has_its_error() {
         ("v1.message.list", json!({"session_id": SESSION, "cursor": -1})),
         (
             "v1.message.list",
+            json!({"session_id": SESSION, "order": "best_first"}),
+        ),
+        (
+            "v1.message.list",
             json!({"session_id": SESSION, "cursor": 4294967296u64}),
         ),
         ("v1.session.update", json!({"session_id": SESSION, "title": " "})),
@@ -121,6 +125,7 @@ fn each_wrong_request_has_its_error() {
     rpc.invalid_argument: `cursor`: UUID parsing failed: invalid character: found `p` at 0
     message.invalid_cursor: `cursor`: it is not the offset of an entry, a whole number
     message.invalid_cursor: `cursor`: it is not the offset of an entry, a whole number
+    rpc.invalid_argument: `order`: unknown variant `best_first`, expected `oldest_first` or `newest_first`
     message.invalid_cursor: `cursor`: it is not the offset of an entry, a whole number
     rpc.invalid_argument: `title`: it is empty
     rpc.invalid_argument: `deleted_at`: failed to parse four digit integer as year: invalid digit, expected 0-9 but got y
