@@ -1,9 +1,9 @@
 import { Database } from '../store/database';
 import { isTurnOver } from '../store/merge';
 import { Topic, type TopicState } from '../store/topic';
-import { Client, type ClientOptions, type LineState, type SignIn } from '../wire/client';
-import { isLineError } from '../wire/errors';
-import type { Methods, Project, Session } from '../wire/generated';
+import { Client, isUpdate, type ClientOptions, type LineState, type SignIn } from '../wire/client';
+import { isLineError, RpcError } from '../wire/errors';
+import type { LiveEvent, Methods, Project, Session } from '../wire/generated';
 import { newId } from '../wire/ids';
 import { explain } from './advice';
 import { waitOf } from './calls';
@@ -106,6 +106,17 @@ export class App {
     }
   }
 
+  /** Gives a session another title. */
+  async rename(session_id: string, title: string): Promise<void> {
+    await this.#client.call('v1.session.update', { session_id, title });
+  }
+
+  /** Takes a session out of the list, with everything that was said in it. */
+  async remove(session_id: string): Promise<void> {
+    const deleted_at = new Date().toISOString();
+    await this.#client.call('v1.session.update', { session_id, deleted_at });
+  }
+
   /** The text that was left in the composer. */
   async draft(session_id: string | null): Promise<string> {
     return (await this.#database?.drafts.get(session_id ?? NEW_SESSION))?.text ?? '';
@@ -155,10 +166,7 @@ export class App {
     this.#stops = [
       watch(
         () => database.sessions.toArray(),
-        (sessions) =>
-          (this.sessions = sessions.sort(
-            (one, other) => Date.parse(other.updated_at) - Date.parse(one.updated_at),
-          )),
+        (sessions) => this.#list(sessions),
       ),
       watch(
         () => database.rtcs.where('status').anyOf('pending', 'sent', 'executing').toArray(),
@@ -179,8 +187,28 @@ export class App {
       ),
     ];
     topic.start();
-    this.#client.subscribeLive(`live:u=${signIn.user_id}`, (update) => this.conversation?.live(update));
+    this.#client.subscribeLive(`live:u=${signIn.user_id}`, (event) => this.#live(event));
     this.#openSelected();
+  }
+
+  /** Lists sessions, and leaves the one that is shown if it was deleted, maybe in another window. */
+  #list(sessions: Session[]): void {
+    const shown = this.sessions.find(({ id }) => id === this.selected);
+    this.sessions = sessions.sort((one, other) => Date.parse(other.updated_at) - Date.parse(one.updated_at));
+    if (shown && !sessions.some(({ id }) => id === shown.id)) {
+      this.select(null);
+      this.tell(`“${shown.title}” was deleted.`);
+    }
+  }
+
+  #live(event: LiveEvent): void {
+    if (isUpdate(event)) {
+      this.conversation?.live(event);
+    } else if (event.type === 'progress') {
+      this.conversation?.progress(event.data);
+    } else if (event.type === 'trouble') {
+      this.tell(explain(new RpcError(event.data.code, event.data.message)), true);
+    }
   }
 
   async #loadProjects(): Promise<void> {

@@ -118,6 +118,55 @@ describe('the page', () => {
     expect(text()).toBe('so far, so good');
   });
 
+  it('shows what a running call tells, until it has ended', async () => {
+    server.commit({ entity: 'session', data: session({ id: 's-1' }) });
+    const call = rtc({ id: 'r-1', session_id: 's-1', tool_name: 'script', status: 'executing' });
+    server.commit({ entity: 'turn', data: turn({ id: 't-1', session_id: 's-1' }) });
+    server.commit({ entity: 'rtc', data: call });
+    await started();
+    app.select('s-1');
+    await until(() => app.conversation?.rtcs.length === 1);
+    const tell = (rtc_id: string, text: string) =>
+      server.tell({ type: 'progress', data: { rtc_id, progress: { kind: 'text', text } } });
+    tell('r-1', 'one');
+    tell('r-else', 'of another session');
+    tell('r-1', 'two');
+    await until(() => app.conversation?.told.get('r-1') === 'one\ntwo');
+    expect([...app.conversation!.told.keys()]).toEqual(['r-1']);
+    server.commit({ entity: 'rtc', data: { ...call, status: 'completed' } });
+    await until(() => app.conversation?.rtcs[0]?.status === 'completed');
+    tell('r-1', 'too late');
+    await until(() => app.conversation?.told.size === 0);
+  });
+
+  it('says what does not go on by itself', async () => {
+    await started();
+    server.tell({
+      type: 'trouble',
+      data: { session_id: 's-1', code: 'store.full', message: 'nothing can be written' },
+    });
+    await until(() => app.notices.length === 1);
+    expect(app.notices[0]).toMatchObject({ isError: true });
+    expect(app.notices[0]?.text).toMatch(/^Nothing can be written\. Free some space/);
+  });
+
+  it('renames a session, and leaves one that was deleted, here or in another window', async () => {
+    const one = session({ id: 's-1', title: 'One' });
+    server.commit({ entity: 'session', data: one });
+    server.handlers['v1.session.update'] = ({ session_id, title, deleted_at = null }) => {
+      server.commit({ entity: 'session', data: { ...one, title: title ?? one.title, deleted_at } });
+      return { session_id };
+    };
+    await started();
+    app.select('s-1');
+    await app.rename('s-1', 'Another');
+    await until(() => app.conversation?.session?.title === 'Another');
+    await app.remove('s-1');
+    await until(() => app.sessions.length === 0);
+    expect(app.selected).toBeNull();
+    expect(app.notices.at(-1)?.text).toBe('“Another” was deleted.');
+  });
+
   it('loads earlier messages by pages', async () => {
     server.commit({ entity: 'session', data: session({ id: 's-1' }) });
     for (let number = 1; number <= 320; number++) {

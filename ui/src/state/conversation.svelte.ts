@@ -1,8 +1,9 @@
 import type { Database } from '../store/database';
-import { isTurnOver } from '../store/merge';
+import { isCallOver, isTurnOver } from '../store/merge';
 import type { Client } from '../wire/client';
 import type {
   ApprovalDecision,
+  CallProgress,
   Message,
   Mode,
   Resolution,
@@ -17,7 +18,10 @@ import { watch } from './watch';
 
 const EARLIER_PAGE = 50;
 
-/** Text in the making is taken over at most once a frame. */
+/** How much of what a running call tells is kept, in characters; its result has all that it is to have. */
+const KEPT_PROGRESS = 20_000;
+
+/** What is told at once is taken over at most once a frame. */
 type NextFrame = (callback: () => void) => void;
 
 /** One session as it is looked at. */
@@ -30,8 +34,12 @@ export class Conversation {
   isLoadingEarlier = $state(false);
   #earlier = $state.raw<Message[]>([]);
   #live = $state.raw<ReadonlyMap<string, Message>>(new Map());
-  /** Text that has arrived since the last frame. */
+  /** What running calls have told, by call. */
+  told = $state.raw<ReadonlyMap<string, string>>(new Map());
+  /** What has arrived since the last frame. */
   #arrived = new Map<string, Message>();
+  #arrivedProgress: CallProgress[] = [];
+  #isFrameAwaited = false;
   #stops: (() => void)[];
 
   readonly entries = $derived(
@@ -83,11 +91,17 @@ export class Conversation {
     for (const [index, item] of update.items.entries()) {
       const message = update.data_list?.[index] as unknown as Message | undefined;
       if (item.entity === 'message' && message?.session_id === this.session_id) {
-        if (this.#arrived.size === 0) {
-          this.nextFrame(() => this.#takeArrived());
-        }
         this.#arrived.set(message.id, message);
+        this.#awaitFrame();
       }
+    }
+  }
+
+  /** Takes what a running call tells. */
+  progress(progress: CallProgress): void {
+    if (this.rtcs.some(({ id }) => id === progress.rtc_id)) {
+      this.#arrivedProgress.push(progress);
+      this.#awaitFrame();
     }
   }
 
@@ -149,10 +163,32 @@ export class Conversation {
     });
   }
 
+  #awaitFrame(): void {
+    if (!this.#isFrameAwaited) {
+      this.#isFrameAwaited = true;
+      this.nextFrame(() => this.#takeArrived());
+    }
+  }
+
   #takeArrived(): void {
-    this.#live = new Map([...this.#live, ...this.#arrived]);
-    this.#arrived = new Map();
-    this.#dropWhole();
+    this.#isFrameAwaited = false;
+    if (this.#arrived.size > 0) {
+      this.#live = new Map([...this.#live, ...this.#arrived]);
+      this.#arrived = new Map();
+      this.#dropWhole();
+    }
+    if (this.#arrivedProgress.length > 0) {
+      const running = new Set(this.rtcs.filter((rtc) => !isCallOver(rtc.status)).map(({ id }) => id));
+      const told = new Map([...this.told].filter(([id]) => running.has(id)));
+      for (const { rtc_id, progress } of this.#arrivedProgress.splice(0)) {
+        if (running.has(rtc_id) && progress.kind === 'text') {
+          const before = told.get(rtc_id);
+          const text = before === undefined ? progress.text : `${before}\n${progress.text}`;
+          told.set(rtc_id, text.slice(-KEPT_PROGRESS));
+        }
+      }
+      this.told = told;
+    }
   }
 
   /** Of a message that is whole nothing in the making is needed. */

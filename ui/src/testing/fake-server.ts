@@ -1,4 +1,4 @@
-import type { Message, Methods, Rtc, Session, Turn, UpdateEntity } from '../wire/generated';
+import type { LiveEvent, Message, Methods, Rtc, Session, Turn, UpdateEntity } from '../wire/generated';
 
 interface Command {
   id?: number;
@@ -176,12 +176,16 @@ export class FakeServer {
 
   /** Tells of text in the making. */
   live(message: Message): void {
-    const data = {
+    this.tell({
       id: 'live',
       items: [{ entity: 'message', action: 'updated', entity_id: message.id }],
       data_list: [structuredClone(message)],
       offset: 0,
-    };
+    });
+  }
+
+  /** Tells at once of something that is kept nowhere. */
+  tell(data: LiveEvent): void {
     for (const connection of this.connections) {
       if (connection.subscriptions.has(this.liveChannel)) {
         connection.send({ push: { channel: this.liveChannel, pub: { data } } });

@@ -83,7 +83,7 @@ export function blocksOf(text: string): string[] {
   return blocks;
 }
 
-/** The one place where text of a model becomes elements. */
+/** The one place where Markdown of a model becomes elements. */
 export function elementsOf(html: string): DocumentFragment {
   return purifier.sanitize(html, {
     ALLOWED_TAGS: TAGS,
@@ -93,6 +93,17 @@ export function elementsOf(html: string): DocumentFragment {
     // Without this the pattern for addresses is asked of these as well.
     ADD_URI_SAFE_ATTR: ATTRIBUTES.filter((name) => name !== 'href'),
     ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+    RETURN_DOM_FRAGMENT: true,
+  });
+}
+
+/** Parts of code as elements, which have nothing but their classes. */
+export function partsOf(html: string): DocumentFragment {
+  return purifier.sanitize(html, {
+    ALLOWED_TAGS: ['span'],
+    ALLOWED_ATTR: ['class'],
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
     RETURN_DOM_FRAGMENT: true,
   });
 }

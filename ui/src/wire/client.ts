@@ -1,7 +1,7 @@
 import { Centrifuge, UnauthorizedError, type PublicationContext, type StreamPosition } from 'centrifuge';
 
 import { SignedOutError, toRpcError } from './errors';
-import type { Methods, Update } from './generated';
+import type { LiveEvent, Methods, Update } from './generated';
 
 /** Where the connection is. */
 export type LineState =
@@ -54,6 +54,8 @@ export interface ClientOptions {
   websocket?: unknown;
 }
 
+/** The version of what is spoken inside of the frames. */
+const PROTOCOL = 1;
 /** A request may wait for the line to come back for this long. */
 const TIMEOUT_MS = 30_000;
 const MAX_RECONNECT_DELAY_MS = 10_000;
@@ -67,8 +69,9 @@ export class Client {
 
   constructor(options: ClientOptions, handlers: ClientHandlers) {
     this.#centrifuge = new Centrifuge(options.endpoint, {
-      // Says that this client asks before a call that needs a Yes runs, so it is shown such calls.
-      data: { approvals: true },
+      // Says that this client asks before a call that needs a Yes runs, so it is shown such calls; and by the version of
+      // the protocol that it understands more than updates.
+      data: { approvals: true, protocol: PROTOCOL },
       getToken: async () => {
         try {
           const signIn = await options.fetchToken();
@@ -159,14 +162,10 @@ export class Client {
     };
   }
 
-  /** Subscribes to the channel of text in the making. */
-  subscribeLive(channel: string, update: (update: Update) => void): void {
+  /** Subscribes to the channel of what is told at once: text in the making, progress of calls. */
+  subscribeLive(channel: string, tell: (event: LiveEvent) => void): void {
     const subscription = this.#centrifuge.newSubscription(channel);
-    subscription.on('publication', ({ data }) => {
-      if (isUpdate(data)) {
-        update(data);
-      }
-    });
+    subscription.on('publication', ({ data }) => tell(data as LiveEvent));
     subscription.subscribe();
   }
 }
@@ -175,8 +174,8 @@ function publicationOf({ offset, data }: PublicationContext): Publication {
   return { offset: offset ?? 0, update: isUpdate(data) ? data : null };
 }
 
-/** Whatever else is in the stream, a gap placeholder or something newer than this page, changes nothing. */
-function isUpdate(data: unknown): data is Update {
+/** Whatever else is in a stream, a gap placeholder or something newer than this page, changes nothing. */
+export function isUpdate(data: unknown): data is Update {
   return typeof data === 'object' && data !== null && Array.isArray((data as Partial<Update>).items);
 }
 
