@@ -1,5 +1,5 @@
-//! Lists the files of the built page, so that the binary contains them. A checkout in which the page was not built
-//! makes a binary without one.
+//! Copies the files of the built page to where the crate includes them from, so that the binary contains them. A checkout
+//! in which the page was not built makes a binary without one.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -9,47 +9,45 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// From the crate's folder.
+/// From the crate's folder, which is where cargo runs this.
 const UI: &str = "../../ui";
 
-/// The variable that names the crate's folder, here and where the crate is compiled.
-const CRATE: &str = "CARGO_MANIFEST_DIR";
-
 fn main() -> io::Result<()> {
-    let variable = |name: &str| env::var_os(name).map(PathBuf::from);
-    let (Some(here), Some(out)) = (variable(CRATE), variable("OUT_DIR")) else {
-        return Err(io::Error::other("cargo runs this"));
-    };
-    let dist = here.join(UI).join("dist");
+    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo runs this"))?;
+    let out = PathBuf::from(out);
+    let copies = out.join("page");
+    if copies.exists() {
+        fs::remove_dir_all(&copies)?;
+    }
+    let dist = Path::new(UI).join("dist");
     let mut paths = Vec::new();
     if dist.join("index.html").is_file() {
         println!("cargo:rerun-if-changed={UI}/dist");
-        collect(&dist, "", &mut paths)?;
+        copy(&dist, &copies, "", &mut paths)?;
         paths.sort();
     } else {
         // Cargo would take a path that is missing for a change, in every build.
         println!("cargo:rerun-if-changed={UI}");
     }
-    let mut list = String::from("&[\n");
-    for path in paths {
-        let file = format!("/{UI}/dist{path}");
-        list.push_str(&format!(
-            "    ({path:?}, include_bytes!(concat!(env!({CRATE:?}), {file:?}))),\n"
-        ));
-    }
-    list.push(']');
+    let files = paths.iter().map(|path| {
+        let copy = format!("/page{path}");
+        format!("    ({path:?}, include_bytes!(concat!(env!(\"OUT_DIR\"), {copy:?}))),\n")
+    });
+    let list = format!("&[\n{}]", files.collect::<String>());
     fs::write(out.join("page_files.rs"), list)
 }
 
-/// The files beneath a folder, by their paths as a browser asks for them.
-fn collect(folder: &Path, under: &str, paths: &mut Vec<String>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+/// Copies a folder, and notes its files by the paths that a browser asks for.
+fn copy(from: &Path, to: &Path, under: &str, paths: &mut Vec<String>) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
         let entry = entry?;
-        let name = entry.file_name();
+        let (name, target) = (entry.file_name(), to.join(entry.file_name()));
         let path = format!("{under}/{}", name.to_string_lossy());
         if entry.file_type()?.is_dir() {
-            collect(&entry.path(), &path, paths)?;
+            copy(&entry.path(), &target, &path, paths)?;
         } else {
+            fs::copy(entry.path(), target)?;
             paths.push(path);
         }
     }

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 
 import axe from 'axe-core';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { build, preview, type PreviewServer } from 'vite';
+import { preview, type PreviewServer } from 'vite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { message, turn } from '../src/testing/entities';
@@ -20,7 +20,6 @@ let complaints: string[];
 
 beforeAll(async () => {
   await mkdir(screenshots, { recursive: true });
-  await build({ logLevel: 'warn' });
   served = await preview({ preview: { port: 0, host: '127.0.0.1' } });
   address = served.resolvedUrls!.local[0]!;
   browser = await chromium.launch({
@@ -249,7 +248,7 @@ describe('the page', () => {
     const fields = { id: 'new', session_id, global_offset: 151, streaming_status: 'streaming' as const };
     server.commit({ entity: 'message', data: message(fields, { type: 'markdown', data: '' }) });
     await page.getByText('Paragraph 150').waitFor();
-    await page.waitForTimeout(500);
+    await page.evaluate(() => new Promise((resolve) => requestIdleCallback(resolve)));
 
     const devtools = await page.context().newCDPSession(page);
     await devtools.send('Performance.enable');
@@ -271,7 +270,9 @@ describe('the page', () => {
     for (let token = 0; token < 400; token++) {
       text += token % 40 === 39 ? '\n\n' : ` word${token}`;
       server.live(message(fields, { type: 'markdown', data: text }));
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      if (token % 2 === 1) {
+        await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+      }
     }
     await page.getByText('word398').waitFor();
     const after = await metrics();

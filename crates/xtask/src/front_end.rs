@@ -15,12 +15,13 @@ pub(crate) const FOLDER: &str = "ui";
 const BUILT: &str = "dist/index.html";
 const NOT_SOURCES: &[&str] = &["dist", "node_modules", "screenshots", "tests"];
 
-/// Checks format and types, tests, and builds.
+/// Checks format and types, tests, builds, and tries what was built in a browser.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let folder = root.join(FOLDER);
     npm::run_script(&folder, "check")?;
     npm::run_script(&folder, "test")?;
-    build(root)
+    build(root)?;
+    npm::run_script(&folder, "test:browser")
 }
 
 /// Builds the page, unless the last build is newer than everything that it is made from: each build makes the binary
