@@ -43,7 +43,7 @@ export class Conversation {
   #stops: (() => void)[];
 
   readonly entries = $derived(
-    entriesOf([...this.#earlier, ...withLive(this.messages, this.#live)], this.rtcs),
+    entriesOf([...this.#earlier, ...withLive(this.messages, this.#live)], this.rtcs, this.turns),
   );
   readonly isBusy = $derived(this.turns.some((turn) => !isTurnOver(turn.status)));
   readonly waiting = $derived(this.rtcs.filter((rtc) => waitOf(rtc) !== null));

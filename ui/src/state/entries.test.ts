@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { message, rtc } from '../testing/entities';
+import { message, rtc, turn } from '../testing/entities';
 import type { ContentData, Message } from '../wire/generated';
 import { decisionText, durationOf, durationText, stateOf, targetOf, waitOf } from './calls';
 import { entriesOf, withLive } from './entries';
@@ -20,7 +20,7 @@ describe('what is shown of a conversation', () => {
       say(2, { type: 'toolcall_input', data: call }),
       say(0, { type: 'text', data: 'Later' }, { streaming_status: 'pending' }),
     ];
-    const entries = entriesOf(messages, [rtc({ id: 'r-1', session_id: 's-1', message_id: 'm-2' })]);
+    const entries = entriesOf(messages, [rtc({ id: 'r-1', session_id: 's-1', message_id: 'm-2' })], []);
     expect(entries.map(({ kind, id }) => `${kind} ${id}`)).toEqual([
       'user m-1',
       'call m-2',
@@ -33,7 +33,7 @@ describe('what is shown of a conversation', () => {
   it('passes over what this page does not know', () => {
     const unknown = { ...say(1, { type: 'text', data: '' }), content: '{"type":"hologram","data":1}' };
     const broken = { ...say(2, { type: 'text', data: '' }), content: 'no json' };
-    expect(entriesOf([unknown, broken, { ...broken, id: 'x', content: 'null' }], [])).toEqual([]);
+    expect(entriesOf([unknown, broken, { ...broken, id: 'x', content: 'null' }], [], [])).toEqual([]);
   });
 });
 
@@ -73,6 +73,19 @@ describe('a call', () => {
   ])('waits for %s and is said to be “%s”', (wait, words, record) => {
     expect(waitOf(record)).toBe(wait);
     expect(stateOf(record)).toBe(words);
+  });
+
+  it('say where a turn was stopped', () => {
+    const of = (number: number, turn_id: string) =>
+      message(
+        { id: `m-${number}`, session_id: 's-1', global_offset: number, turn_id },
+        { type: 'markdown', data: '' },
+      );
+    const turns = (['cancelled', 'completed', 'cancelled'] as const).map((status, index) =>
+      turn({ id: `t-${index}`, session_id: 's-1', status }),
+    );
+    const entries = entriesOf([of(1, 't-0'), of(2, 't-0'), of(3, 't-1'), of(4, 't-2')], [], turns);
+    expect(entries.map(({ id }) => id)).toEqual(['m-1', 'm-2', 'end of t-0', 'm-3', 'm-4', 'end of t-2']);
   });
 
   it('took the time since its Yes', () => {

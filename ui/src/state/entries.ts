@@ -1,5 +1,5 @@
 import { isMessageWhole } from '../store/merge';
-import type { ContentData, ErrorContent, Message, Rtc, ToolCall } from '../wire/generated';
+import type { ContentData, ErrorContent, Message, Rtc, ToolCall, Turn } from '../wire/generated';
 
 /** One thing in a conversation as it is shown. */
 export type Entry =
@@ -7,7 +7,8 @@ export type Entry =
   | { kind: 'answer'; id: string; text: string; isStreaming: boolean; isBroken: boolean }
   | { kind: 'thinking'; id: string; text: string; isStreaming: boolean }
   | { kind: 'call'; id: string; call: ToolCall; output: ToolCall | null; rtc: Rtc | null }
-  | { kind: 'error'; id: string; error: ErrorContent };
+  | { kind: 'error'; id: string; error: ErrorContent }
+  | { kind: 'stopped'; id: string };
 
 /** Parsed once: while text streams, the other messages are looked at in every frame. */
 const contents = new WeakMap<Message, ContentData | null>();
@@ -43,8 +44,11 @@ export function withLive(stored: Message[], live: ReadonlyMap<string, Message>):
   return [...shown, ...[...live.values()].filter((message) => !ids.has(message.id))];
 }
 
-/** Makes what is shown of messages and calls: a call and its result are one entry, queued messages are last. */
-export function entriesOf(messages: Message[], rtcs: Rtc[]): Entry[] {
+/**
+ * Makes what is shown of messages and calls: a call and its result are one entry, a turn that was stopped says so at its
+ * end, queued messages are last.
+ */
+export function entriesOf(messages: Message[], rtcs: Rtc[], turns: Turn[]): Entry[] {
   const rtcByMessage = new Map(rtcs.map((rtc) => [rtc.message_id, rtc]));
   const outputs = new Map<string, ToolCall>();
   for (const message of messages) {
@@ -53,10 +57,27 @@ export function entriesOf(messages: Message[], rtcs: Rtc[]): Entry[] {
       outputs.set(message.parent_message_id, content.data);
     }
   }
-  const entries = [...messages]
-    .sort((one, other) => one.global_offset - other.global_offset)
-    .map((message) => entryOf(message, outputs.get(message.id) ?? null, rtcByMessage.get(message.id) ?? null))
-    .filter((entry) => entry !== null);
+  const sorted = [...messages].sort((one, other) => one.global_offset - other.global_offset);
+  const stopped = new Set(turns.filter(({ status }) => status === 'cancelled').map(({ id }) => id));
+  const lastOfStopped = new Map<string, string>();
+  for (const { id, turn_id } of sorted) {
+    if (turn_id !== null && stopped.has(turn_id)) {
+      lastOfStopped.set(turn_id, id);
+    }
+  }
+  const ends = new Map([...lastOfStopped].map(([turn, message]) => [message, turn]));
+  const entries: Entry[] = [];
+  for (const message of sorted) {
+    const { id } = message;
+    const entry = entryOf(message, outputs.get(id) ?? null, rtcByMessage.get(id) ?? null);
+    if (entry !== null) {
+      entries.push(entry);
+    }
+    const turn = ends.get(id);
+    if (turn !== undefined) {
+      entries.push({ kind: 'stopped', id: `end of ${turn}` });
+    }
+  }
   const isQueued = (entry: Entry) => entry.kind === 'user' && entry.isQueued;
   return [...entries.filter((entry) => !isQueued(entry)), ...entries.filter(isQueued)];
 }

@@ -54,6 +54,7 @@ const waiting = (fields: Partial<Rtc> = {}): Rtc =>
     id: 'r-1',
     session_id: 's-1',
     tool_name: 'script',
+    parameters: { code: 'let a = 1;' },
     approval: {
       state: 'open',
       why: 'A script',
