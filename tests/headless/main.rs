@@ -19,6 +19,7 @@ mod output;
 mod permissions;
 mod place;
 mod questions;
+mod schema;
 mod scripts;
 mod sessions;
 mod stopping;

@@ -101,6 +101,7 @@ impl Talk<'_> {
                 device: app.device(),
                 project: Some(self.project),
                 mode: self.mode,
+                agent_prompt: None,
             },
         };
         app.engine().send(message).await.expect("the message is taken");

@@ -181,3 +181,29 @@ impl Client {
         self.0.get_mut()
     }
 }
+
+/// A client's call: its result, or code and details of the error.
+pub(crate) fn call(client: &mut Client, method: &str, data: Value) -> Result<Value, (String, Value)> {
+    let mut reply = client.ask(json!({"id": 7, "rpc": {"method": method, "data": data}}));
+    match reply["error"]["message"].as_str() {
+        Some(told) => {
+            let (message, details) = told.split_once('\n').unwrap_or((told, "null"));
+            let code = message.split_once(':').expect("a code").0.to_owned();
+            Err((code, serde_json::from_str(details).expect("details are JSON")))
+        }
+        None => Ok(reply["rpc"]["data"]["result"].take()),
+    }
+}
+
+/// The code of the error of a call that fails.
+pub(crate) fn code(client: &mut Client, method: &str, data: Value) -> String {
+    match call(client, method, data.clone()) {
+        Ok(result) => panic!("{method} {data} gave {result}"),
+        Err((code, _)) => code,
+    }
+}
+
+/// The result of a call that does not fail.
+pub(crate) fn result(client: &mut Client, method: &str, data: Value) -> Value {
+    call(client, method, data.clone()).unwrap_or_else(|error| panic!("{method} {data}: {error:?}"))
+}

@@ -8,10 +8,13 @@
 
 mod client;
 mod crowd;
+mod distribution;
 mod ending;
+mod files;
 mod frames;
 mod peers;
 mod requests;
+mod sessions;
 mod starting;
 mod tokens;
 mod turns;

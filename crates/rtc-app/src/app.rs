@@ -118,8 +118,8 @@ impl App {
             tools.register(tool);
         }
         tools.register(handle(Script::new(workers)));
-        let places = Folders::new(own_data.clone())?;
-        let executor = Executor::new(Arc::new(port.clone()), tools.clone(), Arc::new(places));
+        let places = Arc::new(Folders::new(own_data.clone())?);
+        let executor = Executor::new(Arc::new(port.clone()), tools.clone(), places.clone());
         tools.register(handle(TodoWrite));
         let listed = tools.clone();
         let clock = Arc::new(SystemClock);
@@ -132,7 +132,7 @@ impl App {
             engine: port.clone(),
             executor: executor.clone(),
         });
-        let engine = Engine::open(store, identity.user_id, clock, host).await?;
+        let engine = Engine::open(store, identity.user_id, clock.clone(), host).await?;
         port.connect(&engine, identity.device_id);
         let realtime = Realtime {
             engine: engine.clone(),
@@ -143,6 +143,9 @@ impl App {
             user: identity.user_id,
             device: identity.device_id,
             own_data: own_data.clone(),
+            clock,
+            places,
+            writing: Arc::default(),
             projects: std::sync::Mutex::default(),
         };
         Ok(Self {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::port::EnginePort;
+use crate::system_prompt::Instructions;
 use crate::{Models, system_prompt};
 
 /// How many lines of a project's instructions are read at most.
@@ -58,10 +59,14 @@ impl Host for AppHost {
             .as_ref()
             .and_then(|root| root.file_name())
             .map(|name| name.to_string_lossy().into_owned());
-        let instructions = match (root, self.policy(session).await) {
-            (Some(root), Some(policy)) => tokio::task::spawn_blocking(move || instructions(&root, &policy))
-                .await
-                .unwrap_or_default(),
+        let instructions = match (&session.agent_prompt, root, self.policy(session).await) {
+            (Some(own), ..) => Some(Instructions::OfSession(own.clone())),
+            (None, Some(root), Some(policy)) => {
+                tokio::task::spawn_blocking(move || instructions(&root, &policy))
+                    .await
+                    .unwrap_or_default()
+                    .map(Instructions::OfProject)
+            }
             _ => None,
         };
         let (now, mode) = (self.clock.now(), session.mode);
@@ -72,10 +77,11 @@ impl Host for AppHost {
         });
         TurnContext {
             model: self.model.clone(),
-            system: system_prompt::build(now, name.as_deref(), mode, instructions.as_deref()),
+            system: system_prompt::build(now, name.as_deref(), mode, instructions.as_ref()),
             tools: tools.collect(),
             mode,
             max_rounds: self.max_rounds,
+            cleared: None,
         }
     }
 

@@ -1,15 +1,17 @@
 //! What clients reach over a connection: the user's stream, and the methods of engine and device.
 
+mod files;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rtc_engine::{Defaults, Engine, UserCommand};
-use rtc_executor::{Executor, PortError, Ran as RunEnded};
+use rtc_executor::{Executor, Folders, PortError, Ran as RunEnded};
 use rtc_realtime::{Caller, Rpc, Scope as TokenScope, Source, Sources};
 use rtc_tool::{Kind, Registry};
 use rtc_types::{
-    ApprovalState, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, ToolKind, UserId,
+    ApprovalState, Clock, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, ToolKind, UserId,
 };
 use rtc_wire::rpc::{Item, Items, Method, Ran, Reply, Request, RpcError, Scope, Success, ToolEntry};
 use serde::Serialize;
@@ -28,6 +30,11 @@ pub(crate) struct Realtime {
     pub(crate) user: UserId,
     pub(crate) device: DeviceId,
     pub(crate) own_data: PathBuf,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// The folders of this machine.
+    pub(crate) places: Arc<Folders>,
+    /// Held while the user writes a file.
+    pub(crate) writing: Arc<tokio::sync::Mutex<()>>,
     /// The folders that are open, the first one first.
     pub(crate) projects: Mutex<Vec<ProjectId>>,
 }
@@ -122,6 +129,11 @@ impl Realtime {
                 self.is_here(caller)?;
                 return told(self.run(ask.rtc_id).await?);
             }
+            Request::FsList(ask) => return told(self.fs_list(caller, ask).await?),
+            Request::FsRead(ask) => return told(self.fs_read(caller, ask).await?),
+            Request::FsStat(ask) => return told(self.fs_stat(caller, ask).await?),
+            Request::FsFind(ask) => return told(self.fs_find(caller, ask).await?),
+            Request::FsWrite(ask) => return told(self.fs_write(caller, ask).await?),
             other => other,
         };
         match self.engine.call(caller, request, self.defaults(caller)).await {
@@ -168,8 +180,8 @@ impl Realtime {
             other => RpcError::new(Code::RtcInvalidState, other.to_string()),
         })?;
         let stored = self.engine.rtc(rtc).await?;
-        let entity = match stored {
-            Some(stored) => stored.entity,
+        let (entity, is_leased) = match stored {
+            Some(stored) => (stored.entity, stored.private.lease.is_some()),
             None => {
                 return Err(RpcError::new(
                     Code::RtcNotFound,
@@ -186,6 +198,10 @@ impl Realtime {
             RunEnded::Waits if entity.outcome == Some(OutcomeKnown::Unknown) => {
                 let told = "the call was started and nobody knows how it ended; the user decides";
                 Err(RpcError::new(Code::OutcomeUnknown, told))
+            }
+            RunEnded::Waits if is_leased => {
+                let told = "an executor elsewhere has claimed the call";
+                Err(RpcError::new(Code::RtcClaimed, told))
             }
             RunEnded::Waits if !entity.status.is_terminal() => Err(RpcError::new(
                 Code::RtcInvalidState,

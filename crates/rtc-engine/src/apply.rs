@@ -2,6 +2,8 @@
 //! `lane.rs` makes the step durable and does what it says.
 
 mod call;
+mod fork;
+pub(crate) mod lease;
 mod reply;
 mod stop;
 
@@ -70,6 +72,11 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
         Command::Close => close(&mut draft),
         Command::Open => open(&mut draft),
         Command::Change { title, deleted_at } => change(&mut draft, title, deleted_at)?,
+        Command::Fork(fork) => fork::fork(&mut draft, *fork)?,
+        Command::ClearHistory => clear_history(&mut draft)?,
+        Command::Lease { rtc, holder } => lease::take(&mut draft, rtc, holder)?,
+        Command::Renew { rtc } => lease::renew(&mut draft, rtc)?,
+        Command::LeaseTick { rtc, attempt } => lease::tick(&mut draft, rtc, attempt),
         Command::Sent { rtc } => call::sent(&mut draft, rtc),
         Command::Recover => recover(&mut draft),
     };
@@ -134,8 +141,13 @@ fn send_message(draft: &mut Draft, send: Send) -> Result<Done, Error> {
             ));
         }
         Some(_) => {}
-        None => draft.state.session = Some(new_session(draft, send.new_session, &send.text)),
+        None => draft.state.session = Some(new_session(draft, send.new_session.clone(), &send.text)),
     }
+    Ok(say(draft, send))
+}
+
+/// The message waits for a turn, which begins now if there is none.
+fn say(draft: &mut Draft, send: Send) -> Done {
     let message = draft.new_message(NewMessage {
         role: MessageRole::User,
         content: ContentData::Text(send.text),
@@ -151,7 +163,30 @@ fn send_message(draft: &mut Draft, send: Send) -> Result<Done, Error> {
     if draft.state.turn.is_none() {
         draft.after(Effect::GatherContext);
     }
-    Ok(Done::Message(Box::new(told)))
+    Done::Message(Box::new(told))
+}
+
+/// Turns that have begun are in no later request; what waits for one is still answered.
+fn clear_history(draft: &mut Draft) -> Result<Done, Error> {
+    let waiting = draft
+        .state
+        .waiting
+        .first()
+        .map(|message| message.entity.global_offset);
+    let last = waiting.map_or(draft.last_message(), |waiting| waiting - 1);
+    let Some(session) = &mut draft.state.session else {
+        return Ok(Done::Ok);
+    };
+    if session.entity.status == SessionStatus::Closed {
+        return Err(Error::refused(
+            Code::SessionClosed,
+            "the session is closed; open it before its history is cleared",
+        ));
+    }
+    if last > 0 {
+        session.entity.cleared_offset = Some(last);
+    }
+    Ok(Done::Ok)
 }
 
 fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
@@ -172,7 +207,7 @@ fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
             updated_at: draft.now,
             closed_at: None,
             deleted_at: None,
-            agent_prompt: None,
+            agent_prompt: new.agent_prompt,
             root_client_session_id: None,
             root_server_session_id: None,
             parent_client_session_id: None,
@@ -181,13 +216,14 @@ fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
             total_input_tokens: 0,
             total_output_tokens: 0,
             total_tokens: 0,
+            cleared_offset: None,
         },
         SessionPrivate::default(),
     )
 }
 
 /// One turn takes over everything that waits.
-fn begin(draft: &mut Draft, context: TurnContext) -> Done {
+fn begin(draft: &mut Draft, mut context: TurnContext) -> Done {
     if draft.state.turn.is_some() || draft.state.waiting.is_empty() {
         return Done::Ok;
     }
@@ -195,6 +231,8 @@ fn begin(draft: &mut Draft, context: TurnContext) -> Done {
         return Done::Ok;
     };
     turn.private.max_rounds = context.max_rounds;
+    let session = draft.state.session.as_ref();
+    context.cleared = session.and_then(|session| session.entity.cleared_offset);
     let id = turn.entity.id;
     draft.state.turn = Some(turn);
     draft.take_over_waiting();
@@ -227,6 +265,7 @@ fn recover(draft: &mut Draft) -> Done {
     for call in &mut draft.state.calls {
         call.claimed = false;
     }
+    lease::recover(draft);
     if draft.state.stopping {
         stop::recover(draft);
         return Done::Ok;

@@ -7,9 +7,10 @@ use rtc_types::{
     Rule, SessionId, Timestamp, TodoItem, ToolCallId, TurnId, UpdateItem, UserId,
 };
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::state::SessionState;
-use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn, TurnContext};
+use crate::stored::{Origin, StoredMessage, StoredRtc, StoredSession, StoredTurn, TurnContext};
 
 /// A change of a session.
 #[derive(Debug, Clone)]
@@ -137,6 +138,29 @@ pub enum Command {
         /// When it was deleted.
         deleted_at: Option<Timestamp>,
     },
+    /// Begin as a copy of another session.
+    Fork(Box<Fork>),
+    /// Let later requests contain nothing of what was said so far.
+    ClearHistory,
+    /// An executor elsewhere takes a call.
+    Lease {
+        /// The call.
+        rtc: RtcId,
+        /// Its connection.
+        holder: Uuid,
+    },
+    /// It still runs it.
+    Renew {
+        /// The call.
+        rtc: RtcId,
+    },
+    /// Time has passed for whoever has claimed a call.
+    LeaseTick {
+        /// The call.
+        rtc: RtcId,
+        /// Which start of it.
+        attempt: u32,
+    },
     /// The device of the session has been told of a call. Not worth a commit: it joins the next one.
     Sent {
         /// The call.
@@ -172,6 +196,32 @@ pub struct NewSession {
     pub project: Option<ProjectId>,
     /// Its mode.
     pub mode: Mode,
+    /// The instructions that the client gives it.
+    pub agent_prompt: Option<String>,
+}
+
+/// What a session is copied from.
+#[derive(Debug, Clone)]
+pub struct Fork {
+    /// The message that is written anew, and the session that it makes.
+    pub send: Send,
+    /// Where from.
+    pub origin: Origin,
+    /// The title of the new session.
+    pub title: String,
+    /// What comes before the message.
+    pub history: History,
+}
+
+/// A conversation up to one of its messages.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// Its turns.
+    pub turns: Vec<StoredTurn>,
+    /// Its messages, in the order in which a model reads them; those without a turn of their own last.
+    pub messages: Vec<StoredMessage>,
+    /// How many of them, from the first, are in no request any more.
+    pub cleared: usize,
 }
 
 /// A call of a reply, with what is known of it before anything is decided.
@@ -252,6 +302,8 @@ pub enum Done {
     Claimed,
     /// The call may not run: it was refused, or waits for the user.
     NotClaimed,
+    /// The call is its executor's, at least until then.
+    Leased(Timestamp),
 }
 
 /// A step of a lane: the new state, one batch, and what is to be done after it is durable.
@@ -309,6 +361,8 @@ pub enum Effect {
     StopTimer(RtcId),
     /// Find out what an approval of this call shows, and ask for it.
     Preview(RtcId),
+    /// Tell the lane when a tick has gone by for whoever claimed this start of the call.
+    LeaseTimer(RtcId, u32),
 }
 
 /// What a command is applied with.

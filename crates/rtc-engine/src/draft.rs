@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::command::{Done, Effect, Given, Step, Write};
 use crate::state::SessionState;
-use crate::stored::{MessagePrivate, StoredMessage, StoredRtc};
+use crate::stored::{MessagePrivate, StoredMessage, StoredRtc, StoredTurn};
 
 pub(crate) struct Draft {
     pub(crate) state: SessionState,
@@ -196,6 +196,42 @@ impl Draft {
     pub(crate) fn put_message(&mut self, message: StoredMessage, action: UpdateAction) {
         self.tell(UpdateEntity::Message, action, message.entity.id.uuid());
         self.put_message_silently(message);
+    }
+
+    /// The last `global_offset` given.
+    pub(crate) fn last_message(&self) -> u32 {
+        let session = self.state.session.as_ref();
+        session.map_or(0, |session| session.private.last_message)
+    }
+
+    /// A message of another session, with a new id, as the next one of this session.
+    pub(crate) fn copy_message(&mut self, mut message: StoredMessage) -> StoredMessage {
+        let session = self
+            .state
+            .session
+            .as_mut()
+            .expect("a session exists before any message of it");
+        session.private.last_message += 1;
+        message.entity.session_id = session.entity.id;
+        message.entity.global_offset = session.private.last_message;
+        // It is new, so there is no need to look whether it is told of already.
+        self.items.push(UpdateItem {
+            entity: UpdateEntity::Message,
+            action: UpdateAction::Created,
+            entity_id: message.entity.id.uuid(),
+        });
+        self.writes.push(Write::Message(message.clone()));
+        message
+    }
+
+    /// A turn of another session, with a new id.
+    pub(crate) fn copy_turn(&mut self, turn: StoredTurn) {
+        self.items.push(UpdateItem {
+            entity: UpdateEntity::Turn,
+            action: UpdateAction::Created,
+            entity_id: turn.entity.id.uuid(),
+        });
+        self.writes.push(Write::Turn(turn));
     }
 
     /// Live text: written, told on the live channel only.

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{LiveText, Written};
-use crate::command::{Command, Done, Outcome, Send};
+use crate::command::{Command, Done, Fork, Outcome, Send};
 use crate::host::Host;
 use crate::lane::{Lane, LaneSender};
 use crate::records::Records;
@@ -232,13 +232,8 @@ impl Engine {
 
     /// The same, with the places of the updates that this made.
     pub(crate) async fn send_telling(&self, send: Send) -> Result<(Message, Vec<Offset>), Error> {
-        let is_new = self.inner.records.sent(&send.client_id).await?.is_none();
-        if is_new && self.inner.records.store.room().await == Room::Low {
-            return Err(Error::refused(
-                Code::DiskFull,
-                "the disk is nearly full, so nothing new is begun; nothing that was there is lost. Free some space \
-                 and send the message again",
-            ));
+        if self.inner.records.sent(&send.client_id).await?.is_none() {
+            self.room_for_more().await?;
         }
         let session = send.new_session.id;
         let receipt = self.lane(session).await?.ask(Command::Send(send)).await?;
@@ -246,6 +241,30 @@ impl Engine {
             Done::Message(message) => Ok((*message, receipt.offsets)),
             _ => Err(Error::Ended),
         }
+    }
+
+    /// Begins a session as a copy of another one.
+    pub(crate) async fn fork(&self, fork: Fork) -> Result<(Message, Vec<Offset>), Error> {
+        self.room_for_more().await?;
+        let session = fork.send.new_session.id;
+        let command = Command::Fork(Box::new(fork));
+        let receipt = self.lane(session).await?.ask(command).await?;
+        match receipt.done {
+            Done::Message(message) => Ok((*message, receipt.offsets)),
+            _ => Err(Error::Ended),
+        }
+    }
+
+    /// Nothing new is begun while the disk is nearly full.
+    async fn room_for_more(&self) -> Result<(), Error> {
+        if self.inner.records.store.room().await != Room::Low {
+            return Ok(());
+        }
+        Err(Error::refused(
+            Code::DiskFull,
+            "the disk is nearly full, so nothing new is begun; nothing that was there is lost. Free some space \
+             and send the message again",
+        ))
     }
 
     /// Hands in what the user answered to a call of a tool that the user answers. A wrong answer changes nothing.

@@ -10,6 +10,7 @@ use rtc_types::{Code, ContentData, RtcId, SessionId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::apply::lease::LEASE_TICK;
 use crate::ask::{Ask, LiveText, Written};
 use crate::command::{Command, Done, Effect, Given, Send, Step};
 use crate::engine::Inner;
@@ -237,6 +238,14 @@ impl Lane {
                     {
                         return Ok(done.into());
                     }
+                    if let Command::Fork(fork) = &command
+                        && self.inner.records.sent(&fork.send.client_id).await?.is_some()
+                    {
+                        return Err(Error::refused(
+                            Code::ClientIdConflict,
+                            "another message was sent under this client id",
+                        ));
+                    }
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -273,6 +282,10 @@ impl Lane {
             Effect::WakeExecutor => self.inner.host.wake(self.session),
             Effect::CancelCall(rtc) => self.inner.host.cancel(rtc),
             Effect::Preview(rtc) => self.preview(rtc),
+            Effect::LeaseTimer(rtc, attempt) => self.later(async move |lane: LaneSender| {
+                tokio::time::sleep(LEASE_TICK).await;
+                let _ = lane.tell(Command::LeaseTick { rtc, attempt }).await;
+            }),
             Effect::StopTimer(rtc) => self.later(async move |lane: LaneSender| {
                 tokio::time::sleep(STOP_TIME).await;
                 let _ = lane.tell(Command::StopDeadline { rtc }).await;

@@ -10,6 +10,7 @@ mod draft;
 mod engine;
 mod error;
 mod fence;
+mod fork;
 mod host;
 mod keys;
 mod lane;
@@ -24,7 +25,8 @@ mod user;
 
 pub use apply::apply;
 pub use command::{
-    Command, Done, Effect, Given, NewSession, Outcome, Plan, PlannedCall, Resolution, Send, Step, Write,
+    Command, Done, Effect, Fork, Given, History, NewSession, Outcome, Plan, PlannedCall, Resolution, Send,
+    Step, Write,
 };
 pub use engine::{Engine, LIVE_QUEUE, Live, WeakEngine};
 pub use error::Error;
@@ -36,7 +38,7 @@ pub use rpc::Defaults;
 pub use rtc_store::Offset;
 pub use state::{Asked, Call, SessionState};
 pub use stored::{
-    Mark, MessagePrivate, ProviderReply, RtcPrivate, SessionPrivate, Stored, StoredMessage, StoredRtc,
-    StoredSession, StoredTurn, TurnContext, TurnPrivate,
+    Lease, Mark, MessagePrivate, Origin, ProviderReply, RtcPrivate, SessionPrivate, Stored, StoredMessage,
+    StoredRtc, StoredSession, StoredTurn, TurnContext, TurnPrivate,
 };
 pub use user::{UserCommand, UserState, apply_user};

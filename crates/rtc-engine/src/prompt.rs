@@ -18,20 +18,11 @@ pub fn request(context: &TurnContext, messages: &[StoredMessage]) -> Request {
         .filter(|message| message.entity.turn_id.is_some())
         .filter(|message| message.entity.streaming_status == StreamingStatus::Completed)
         .collect();
-    let mut first: HashMap<TurnId, u32> = HashMap::new();
-    for message in &kept {
-        if let (Some(turn), MessageRole::User) = (message.entity.turn_id, message.entity.role) {
-            let least = first.entry(turn).or_insert(message.entity.global_offset);
-            *least = (*least).min(message.entity.global_offset);
-        }
+    let ranks = Ranks::of(kept.iter().copied());
+    if let Some(cleared) = context.cleared {
+        kept.retain(|message| ranks.rank(message) > cleared);
     }
-    kept.sort_by_key(|message| {
-        let rank = message.entity.turn_id.and_then(|turn| first.get(&turn).copied());
-        (
-            rank.unwrap_or(message.entity.global_offset),
-            message.entity.turn_offset,
-        )
-    });
+    kept.sort_by_key(|message| (ranks.rank(message), message.entity.turn_offset));
     let outputs: HashMap<MessageId, ToolCall> = kept
         .iter()
         .filter_map(|message| match message.entity.content.parse() {
@@ -44,6 +35,28 @@ pub fn request(context: &TurnContext, messages: &[StoredMessage]) -> Request {
         tools: context.tools.clone(),
         items: items(context, &kept, &outputs),
         max_output_tokens: None,
+    }
+}
+
+/// The order of turns: by the first message of the user that each took over.
+pub(crate) struct Ranks(HashMap<TurnId, u32>);
+
+impl Ranks {
+    pub(crate) fn of<'m>(messages: impl Iterator<Item = &'m StoredMessage>) -> Self {
+        let mut first: HashMap<TurnId, u32> = HashMap::new();
+        for message in messages {
+            if let (Some(turn), MessageRole::User) = (message.entity.turn_id, message.entity.role) {
+                let least = first.entry(turn).or_insert(message.entity.global_offset);
+                *least = (*least).min(message.entity.global_offset);
+            }
+        }
+        Self(first)
+    }
+
+    /// Where the turn of a message stands; without one, the message itself.
+    pub(crate) fn rank(&self, message: &StoredMessage) -> u32 {
+        let turn = message.entity.turn_id.and_then(|turn| self.0.get(&turn).copied());
+        turn.unwrap_or(message.entity.global_offset)
     }
 }
 

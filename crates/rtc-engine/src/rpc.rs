@@ -1,6 +1,7 @@
 //! The methods of the engine: what clients may ask of sessions, messages, turns and calls.
 
 mod call;
+mod fork;
 mod session;
 mod turn;
 
@@ -48,6 +49,8 @@ impl Engine {
             Request::SessionClose(ask) => self.done(ask.session_id, Command::Close).await,
             Request::SessionUpdate(ask) => self.session_update(ask).await,
             Request::SessionSetMode(ask) => self.session_set_mode(ask).await,
+            Request::SessionFork(ask) => self.session_fork(caller, ask, defaults).await,
+            Request::HistoryClear(ask) => self.done(ask.session_id, Command::ClearHistory).await,
             Request::MessageSend(ask) => self.message_send(caller, ask, defaults).await,
             Request::MessageList(ask) => query(self.message_list(ask).await),
             Request::MessageGet(ask) => query(self.message_get(ask).await),
@@ -59,6 +62,8 @@ impl Engine {
             Request::RtcPreview(ask) => query(self.rtc_preview(ask).await),
             Request::RtcApprove(ask) => self.rtc_approve(caller, ask).await,
             Request::RtcResolve(ask) => self.rtc_resolve(ask).await,
+            Request::RtcClaim(ask) => self.rtc_claim(caller, ask).await,
+            Request::RtcRenew(ask) => self.rtc_renew(caller, ask).await,
             Request::RtcSubmitResult(ask) => self.rtc_submit_result(caller, ask).await,
             Request::RtcUpdateStatus(ask) => self.rtc_update_status(caller, ask).await,
             _ => return None,

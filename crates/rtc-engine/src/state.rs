@@ -75,7 +75,8 @@ impl SessionState {
         let call = self
             .calls
             .first()
-            .filter(|call| !call.claimed && self.waits_for_user().is_none())?;
+            .filter(|call| !call.claimed && call.stored.private.lease.is_none())
+            .filter(|_| self.waits_for_user().is_none())?;
         (!self.stopping || call.stored.private.mark.is_some()).then_some(call)
     }
 

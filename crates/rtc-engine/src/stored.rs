@@ -2,10 +2,11 @@
 
 use rtc_model::{AssistantBlock, ModelId};
 use rtc_tool::{Access, Kind, Subject};
-use rtc_types::{ApprovalDecision, Mode, Program, Rule, Timestamp, ToolCallId, TurnId};
+use rtc_types::{ApprovalDecision, MessageId, Mode, Program, Rule, SessionId, Timestamp, ToolCallId, TurnId};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::Error;
 
@@ -92,6 +93,16 @@ impl StoredRtc {
         !is_named_program(&self.private.subject) || self.entity.preview.is_some()
     }
 
+    /// Whether it changes nothing, whoever runs it.
+    pub(crate) fn only_looks(&self) -> bool {
+        self.private.subject.access == Access::Read
+    }
+
+    /// Whether it was started and may have changed something.
+    pub(crate) fn may_have_run(&self) -> bool {
+        self.private.mark.is_some() || (self.private.lease.is_some() && !self.only_looks())
+    }
+
     /// The paths that a Yes of the user covers: all that the approval showed. `None` without the user's own Yes to this
     /// call; one that became needless by a rule or a mode is no Yes.
     pub fn consented(&self) -> Option<Vec<String>> {
@@ -124,6 +135,18 @@ pub struct SessionPrivate {
     /// The turn is being stopped; a process that ends now must not go on with it.
     #[serde(default)]
     pub stopping: bool,
+    /// Where it was copied from, if it began as a copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+}
+
+/// Where a session was copied from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The session.
+    pub session: SessionId,
+    /// Its message that was written anew.
+    pub message: MessageId,
 }
 
 /// The private part of a turn.
@@ -178,6 +201,20 @@ pub struct RtcPrivate {
     /// Set from before its effect until its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
+    /// An executor elsewhere has claimed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
+}
+
+/// The claim of an executor elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// The connection that made it.
+    pub holder: Uuid,
+    /// When it was made.
+    pub since: Timestamp,
+    /// How many ticks of its timer have gone by since it was renewed.
+    pub ticks: u8,
 }
 
 /// What is durable before a call has an effect.
@@ -208,4 +245,8 @@ pub struct TurnContext {
     /// How many replies the model may give in this turn; as many as it likes if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
+    /// Turns whose first message stands at this `global_offset` or before are not part of its requests: the user cleared
+    /// the history before it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleared: Option<u32>,
 }

@@ -1,5 +1,6 @@
 //! Making a planned change: complete and durable, or not at all.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Seek, SeekFrom, Write};
 
@@ -109,7 +110,7 @@ impl Project {
             Err(error @ (Error::Denied { .. } | Error::Io { .. })) => return Err(error),
             Ok(_) | Err(_) => return Ok(Recovery::Neither),
         };
-        let hash_of = |name: &str| -> Result<Hash, Error> {
+        let hash_of = |name: &OsStr| -> Result<Hash, Error> {
             let (mut file, _) = open_leaf(&place.folder, name, mark.path)?;
             Hash::of_file(&mut file, mark.path, cancel)
         };
@@ -117,7 +118,7 @@ impl Project {
             Target::Folder => return Ok(Recovery::Neither),
             Target::Missing { .. } => None,
             Target::Leaf { metadata, .. } if metadata.kind != Kind::File => return Ok(Recovery::Neither),
-            Target::Leaf { name, .. } => Some((name.as_str(), hash_of(name)?)),
+            Target::Leaf { name, .. } => Some((name.as_os_str(), hash_of(name)?)),
         };
         let before = mark.before;
         let mut recovery = match now {
@@ -130,7 +131,7 @@ impl Project {
             .symlink_metadata(mark.temporary)
             .map(|metadata| Metadata::of(&metadata));
         if left.is_ok_and(|left| left.kind == Kind::File) {
-            let displaced = hash_of(mark.temporary)?;
+            let displaced = hash_of(mark.temporary.as_ref())?;
             let foreign = recovery == Recovery::Applied && before.is_some_and(|hash| hash != displaced);
             match now {
                 // Another program's content was exchanged with ours in the last moment: it goes back.
@@ -196,7 +197,7 @@ struct Interrupted<'a> {
 /// The folder in which a change is made.
 struct Site {
     folder: Dir,
-    name: String,
+    name: OsString,
     path: VPath,
     temporary: String,
     /// Folders that were made for the change, outermost first, each with its parent.
@@ -217,7 +218,10 @@ impl Site {
         if place.path() != mark.path {
             return Err(changed());
         }
-        let name = mark.path.file_name().ok_or_else(changed)?.to_owned();
+        let name = match &place.target {
+            Target::Leaf { name, .. } => name.clone(),
+            Target::Folder | Target::Missing { .. } => mark.path.file_name().ok_or_else(changed)?.into(),
+        };
         let missing = match (&place.target, mark.before) {
             (Target::Missing { names }, Before::Absent) => &names[..names.len() - 1],
             (Target::Leaf { .. }, Before::Present { .. }) => &[],

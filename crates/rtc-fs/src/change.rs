@@ -484,5 +484,6 @@ pub(crate) fn temporary_name(path: &VPath, tag: &str) -> String {
     format!(".rtc-{}.tmp", &hash[..16])
 }
 
+mod save;
 #[cfg(test)]
 mod tests;

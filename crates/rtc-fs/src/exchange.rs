@@ -1,5 +1,6 @@
 //! Putting a finished file in the place of another one without losing what a third program put there meanwhile.
 
+use std::ffi::OsStr;
 use std::io;
 
 use cap_std::fs::Dir;
@@ -18,7 +19,7 @@ pub(crate) enum Exchanged {
 pub(crate) fn put(
     folder: &Dir,
     temporary: &str,
-    name: &str,
+    name: &OsStr,
     expected: Option<&Metadata>,
 ) -> io::Result<Exchanged> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -54,6 +55,8 @@ fn same(now: Option<&Metadata>, expected: Option<&Metadata>) -> bool {
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 mod system {
+    use std::ffi::OsStr;
+
     use cap_std::fs::Dir;
     use rustix::fs::{RenameFlags, renameat_with};
     use rustix::io::Errno;
@@ -64,7 +67,7 @@ mod system {
     pub(super) fn put(
         folder: &Dir,
         temporary: &str,
-        name: &str,
+        name: &OsStr,
         expected: Option<&Metadata>,
     ) -> Result<Exchanged, Errno> {
         if expected.is_none() {

@@ -1,6 +1,7 @@
 //! `VPath`: where something is in a project, as people and models write it.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt;
 use std::str::FromStr;
 
@@ -184,6 +185,21 @@ pub fn shown_name(name: &str) -> Cow<'_, str> {
             text.extend(character.escape_unicode());
         } else {
             text.push(character);
+        }
+    }
+    text.into()
+}
+
+/// A name of the system, written as [`shown_name`] writes names; bytes that are no Unicode as `\x{…}`.
+pub(crate) fn shown_os_name(name: &OsStr) -> Cow<'_, str> {
+    if let Some(name) = name.to_str() {
+        return shown_name(name);
+    }
+    let mut text = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        text.push_str(&shown_name(chunk.valid()));
+        for byte in chunk.invalid() {
+            text.push_str(&format!(r"\x{{{byte:02x}}}"));
         }
     }
     text.into()

@@ -226,7 +226,7 @@ impl Project {
         let place = locate(self, path)?;
         not_missing(path, &place)?;
         let real = place.path();
-        let Target::Leaf { name, metadata } = &place.target else {
+        let Target::Leaf { name, metadata, .. } = &place.target else {
             return Err(Error::IsFolder { path: real });
         };
         if metadata.kind != Kind::File {
@@ -318,7 +318,11 @@ fn not_missing(asked: &VPath, place: &Place) -> Result<(), Error> {
 }
 
 /// Opens a file of an open folder for reading: never through a link, never waiting for a pipe.
-pub(crate) fn open_leaf(folder: &Dir, name: &str, path: &VPath) -> Result<(fs::File, Metadata), Error> {
+pub(crate) fn open_leaf(
+    folder: &Dir,
+    name: impl AsRef<Path>,
+    path: &VPath,
+) -> Result<(fs::File, Metadata), Error> {
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
     let file = folder.open_with(name, &options).map_err(|source| {

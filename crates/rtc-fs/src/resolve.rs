@@ -5,6 +5,7 @@
 //! program swaps meanwhile.
 
 use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path};
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::path::shown_name;
+use crate::path::shown_os_name;
 use crate::project::{Project, was_swapped};
 use crate::stat::Metadata;
 use crate::{Error, Kind, VPath};
@@ -24,8 +25,8 @@ pub const MAX_LINKS: usize = 40;
 /// Names of a folder that are compared when a name is not found exactly.
 const MAX_COMPARED_NAMES: usize = 100_000;
 
-/// How [`shown_name`] begins a control character.
-const ESCAPED: &str = r"\u{";
+/// How [`shown_os_name`] begins what it escapes.
+const ESCAPED: [&str; 2] = [r"\u{", r"\x{"];
 
 /// Where a path really is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +56,12 @@ pub(crate) enum Target {
     /// The folder itself.
     Folder,
     /// Something in the folder that is no folder and no link.
-    Leaf { name: String, metadata: Metadata },
+    Leaf {
+        name: OsString,
+        /// The name as it is written in a path.
+        written: String,
+        metadata: Metadata,
+    },
     /// Nothing: the names that would have to be made, the last being the place itself; never empty.
     Missing { names: Vec<String> },
 }
@@ -65,7 +71,7 @@ impl Place {
     pub(crate) fn path(&self) -> VPath {
         match &self.target {
             Target::Folder => self.folder_path.clone(),
-            Target::Leaf { name, .. } => self.folder_path.child(name),
+            Target::Leaf { written, .. } => self.folder_path.child(written),
             Target::Missing { names } => names
                 .iter()
                 .fold(self.folder_path.clone(), |path, name| path.child(name)),
@@ -140,8 +146,8 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            let (name, metadata) = match self.look(&step.name) {
-                Ok(metadata) => (step.name.clone(), metadata),
+            let (name, written, metadata) = match self.look(step.name.as_ref()) {
+                Ok(metadata) => (OsString::from(&step.name), step.name.clone(), metadata),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => match self.similar(&step.name)? {
                     Some(found) => found,
                     None => return self.missing(step),
@@ -149,22 +155,32 @@ impl Walk<'_> {
                 Err(error) => return Err(Error::from_io(self.asked, error)),
             };
             match metadata.kind {
-                Kind::Link => self.follow(&name)?,
+                Kind::Link => self.follow(&name, &written)?,
                 Kind::Folder if self.project.is_own_data(&metadata.identity) => {
                     return Err(Error::OwnData {
-                        path: self.here().child(&name),
+                        path: self.here().child(&written),
                     });
                 }
                 Kind::Folder => match self.folder().open_dir_nofollow(&name) {
-                    Ok(folder) => self.folders.push((name, folder)),
-                    Err(error) => self.retry(Step { name, ..step }, error)?,
+                    Ok(folder) => self.folders.push((written, folder)),
+                    Err(error) => self.retry(
+                        Step {
+                            name: written,
+                            ..step
+                        },
+                        error,
+                    )?,
                 },
                 Kind::File | Kind::Other if self.steps.is_empty() => {
-                    return self.finish(Target::Leaf { name, metadata });
+                    return self.finish(Target::Leaf {
+                        name,
+                        written,
+                        metadata,
+                    });
                 }
                 Kind::File | Kind::Other => {
                     return Err(Error::NotFolder {
-                        path: self.here().child(&name),
+                        path: self.here().child(&written),
                     });
                 }
             }
@@ -186,7 +202,7 @@ impl Walk<'_> {
             .fold(VPath::root(), |path, (name, _)| path.child(name))
     }
 
-    fn look(&self, name: &str) -> io::Result<Metadata> {
+    fn look(&self, name: &OsStr) -> io::Result<Metadata> {
         self.folder()
             .symlink_metadata(name)
             .map(|metadata| Metadata::of(&metadata))
@@ -233,8 +249,8 @@ impl Walk<'_> {
     }
 
     /// Puts the target of the link `name` in front of what is still to be walked.
-    fn follow(&mut self, name: &str) -> Result<(), Error> {
-        let path = self.here().child(name);
+    fn follow(&mut self, name: &OsStr, written: &str) -> Result<(), Error> {
+        let path = self.here().child(written);
         self.count_link(&path)?;
         let target = self
             .folder()
@@ -294,9 +310,9 @@ impl Walk<'_> {
     }
 
     /// The one name in this folder that differs from `name` only in Unicode normalisation, in the kind of its spaces,
-    /// or in that its control characters are not escaped.
-    fn similar(&mut self, name: &str) -> Result<Option<(String, Metadata)>, Error> {
-        if name.is_ascii() && !name.contains(' ') && !name.contains(ESCAPED) {
+    /// or in that what cannot be written is not escaped; and how it is written in a path.
+    fn similar(&mut self, name: &str) -> Result<Option<(OsString, String, Metadata)>, Error> {
+        if name.is_ascii() && !name.contains(' ') && !ESCAPED.iter().any(|escape| name.contains(escape)) {
             return Ok(None);
         }
         let wanted = folded(name);
@@ -304,10 +320,14 @@ impl Walk<'_> {
             .folder()
             .entries()
             .map_err(|source| Error::from_io(self.asked, source))?;
-        let mut found: Vec<String> = entries
+        let looks_so = |candidate: &OsStr| {
+            let is_folded = candidate.to_str().is_some_and(|text| folded(text) == wanted);
+            is_folded || shown_os_name(candidate) == name
+        };
+        let mut found: Vec<OsString> = entries
             .take(MAX_COMPARED_NAMES)
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|candidate| folded(candidate) == wanted || shown_name(candidate) == name)
+            .filter_map(|entry| Some(entry.ok()?.file_name()))
+            .filter(|candidate| looks_so(candidate))
             .collect();
         found.sort();
         match found.as_slice() {
@@ -317,21 +337,31 @@ impl Walk<'_> {
                 let metadata = self
                     .look(&only)
                     .map_err(|source| Error::from_io(self.asked, source))?;
-                if shown_name(&only) == name {
+                let Some(text) = only.to_str().map(str::to_owned) else {
+                    // A path is text, and this is how the name is written in one.
+                    return Ok(Some((only, name.to_owned(), metadata)));
+                };
+                if shown_os_name(&only) == name {
                     // It was named as every text shows it.
-                    return Ok(Some((only, metadata)));
+                    return Ok(Some((only, text, metadata)));
                 }
                 let note = format!(
                     "`{}` does not exist exactly so; `{}` was used, which looks the same",
                     spelled(name),
-                    spelled(&only)
+                    spelled(&text)
                 );
                 self.note.get_or_insert(note);
-                Ok(Some((only, metadata)))
+                Ok(Some((only, text, metadata)))
             }
             several => Err(Error::SeveralNames {
                 path: self.asked.clone(),
-                candidates: several.iter().map(|name| spelled(name)).collect(),
+                candidates: several
+                    .iter()
+                    .map(|name| {
+                        name.to_str()
+                            .map_or_else(|| shown_os_name(name).into_owned(), spelled)
+                    })
+                    .collect(),
             }),
         }
     }

@@ -25,6 +25,11 @@ impl ConnectionId {
     pub const fn new(uuid: Uuid) -> Self {
         Self(uuid)
     }
+
+    /// The UUID.
+    pub const fn uuid(self) -> Uuid {
+        self.0
+    }
 }
 
 impl fmt::Display for ConnectionId {

@@ -80,6 +80,8 @@ pub enum Command {
     Sessions(SessionsCommand),
     /// Lists the models that can be named, and marks the one that answers.
     Models(ModelsArgs),
+    /// Prints the JSON Schema of everything that clients and the port say to each other.
+    Schema,
 }
 
 /// Arguments of `models`.

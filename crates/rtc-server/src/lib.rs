@@ -62,12 +62,21 @@ pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
             Command::Token(token) => token::run(&args.app, token, &console).await,
             Command::Sessions(command) => sessions::run(&args.app, command, &console).await,
             Command::Models(list) => models::run(&args.app, &list, &console),
+            Command::Schema => Ok(schema(&console)),
         };
         result.unwrap_or_else(|error| exit::report(&console, &error))
     });
     // A call that does not end by itself must not keep the program: what is durable is durable.
     runtime.shutdown_timeout(std::time::Duration::from_millis(200));
     if console.is_lost() { Exit::Failed } else { exit }.code()
+}
+
+/// What `cargo xtask protocol` makes from the table of methods.
+const SCHEMA: &str = include_str!("../../../docs/protocol.schema.json");
+
+fn schema(console: &Console) -> Exit {
+    console.result(SCHEMA.trim_end());
+    Exit::Completed
 }
 
 fn init_log(level: LogLevel) {

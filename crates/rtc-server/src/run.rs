@@ -208,6 +208,7 @@ impl Turn<'_> {
                 device: self.app.device(),
                 project,
                 mode,
+                agent_prompt: None,
             },
         })
     }

@@ -64,6 +64,10 @@ pub struct Session {
     pub total_output_tokens: u64,
     /// All tokens.
     pub total_tokens: u64,
+    /// The history was cleared: turns whose first message has this `global_offset`, or one before, are in no request of a
+    /// later turn. Absent: it never was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cleared_offset: Option<u32>,
 }
 
 /// Kinds of owners.

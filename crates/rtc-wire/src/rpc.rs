@@ -45,9 +45,7 @@ pub const PAGE: u32 = 50;
 pub const SESSION_PAGE: u32 = 20;
 /// How many entries a page has at most.
 pub const MAX_PAGE: u32 = 1_000;
-/// How many messages a fork copies where the request does not say.
-pub const FORK_MESSAGES: u32 = 200;
-/// How many messages a fork copies at most.
+/// How many messages a fork can be limited to, at most.
 pub const MAX_FORK_MESSAGES: u32 = 1_000;
 /// How many bytes a message's text may have.
 pub const MAX_MESSAGE: usize = 1 << 20;

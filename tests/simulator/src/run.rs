@@ -197,6 +197,7 @@ impl Host for WorldHost {
             tools: Vec::new(),
             mode: session.mode,
             max_rounds: None,
+            cleared: None,
         }
     }
 

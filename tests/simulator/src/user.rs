@@ -167,6 +167,7 @@ impl Session<'_> {
                 device: DEVICE,
                 project: Some(project_id(self.session)),
                 mode: self.plan.mode,
+                agent_prompt: None,
             },
         };
         self.engine.send(send).await?;

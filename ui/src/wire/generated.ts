@@ -211,7 +211,7 @@ export interface FileChanged {
 
 /** An entry of a folder. */
 export interface FileEntry {
-  /** Its name. */
+  /** Its name, as it is written in a path: control characters as `\u{…}`, bytes that are no Unicode as `\x{…}`. */
   name: string;
   /** What it is. */
   kind: FileKind;
@@ -299,7 +299,7 @@ export interface Forked {
 export interface FsFind {
   /** The project; absent: that of the window, or the first one that is served. */
   project_id?: ProjectId | null;
-  /** A glob, or a part of a name. */
+  /** A glob, as the tool `find` takes it, or a part of a name or path. */
   pattern: string;
   /** The folder to look in; absent: the project's own. */
   path?: string | null;
@@ -325,7 +325,7 @@ export interface FsRead {
   project_id?: ProjectId | null;
   /** The file. */
   path: string;
-  /** As what its content is wanted; absent: as text if it is text, else in base64. */
+  /** As what its content is wanted; absent: as text if it is text and has at most 16 MiB, else in base64. */
   format?: FileFormat | null;
   /** Where to begin, in bytes: of the file for base64, of its text in UTF-8 for text. */
   offset?: number;
@@ -447,7 +447,7 @@ export type LiveEvent =
 
 /** What was found. */
 export interface Matches {
-  /** The paths, sorted. */
+  /** The paths, sorted; those of folders end in `/`. */
   items: string[];
   /** Whether there are more than these. */
   more: boolean;
@@ -1034,6 +1034,11 @@ export interface Session {
   total_output_tokens: number;
   /** All tokens. */
   total_tokens: number;
+  /**
+   * The history was cleared: turns whose first message has this `global_offset`, or one before, are in no request of a
+   * later turn. Absent: it never was.
+   */
+  cleared_offset?: number | null;
 }
 
 /** What `v1.session.close` is asked. */
@@ -1054,7 +1059,7 @@ export interface SessionFork {
   new_client_message_id: ClientId;
   /** What the new message says. */
   content_data: UserContent;
-  /** How many messages to copy at most, the newest of them. */
+  /** How many messages the new session has at most, the newest of them, drawn into 1 to 1000; absent: all. */
   limit?: number | null;
 }
 
@@ -1361,7 +1366,7 @@ export interface Methods {
   "v1.session.close": { request: SessionClose; result: Success; kind: "action"; scope: "converse" };
   /** Renames or deletes a session that is not closed. */
   "v1.session.update": { request: SessionUpdate; result: SessionUpdated; kind: "action"; scope: "converse" };
-  /** Copies a session up to one of its user messages, which is written anew, and begins a turn. The new session belongs to the device that asks. */
+  /** Copies a session up to one of its user messages, which is written anew, and begins a turn. The new session has what the model read before that message, with ids of its own, and belongs to the device that asks. Asked for again under the same client ids, it answers with the session that is there. */
   "v1.session.fork": { request: SessionFork; result: Forked; kind: "action"; scope: "converse" };
   /** Changes what is asked before a tool runs. */
   "v1.session.set_mode": { request: SessionSetMode; result: Success; kind: "action"; scope: "approve" };
@@ -1371,7 +1376,7 @@ export interface Methods {
   "v1.message.list": { request: MessageList; result: PageOfMessage; kind: "query"; scope: "view" };
   /** One message. */
   "v1.message.get": { request: MessageGet; result: ItemOfMessage; kind: "query"; scope: "view" };
-  /** Lets the model forget what was said so far. The messages stay; no request contains them any more. */
+  /** Lets the model forget what was said so far. The messages stay; no request contains them any more. A turn under way keeps what it has, and a message that waits is still answered. */
   "v1.history.clear": { request: HistoryClear; result: Success; kind: "action"; scope: "converse" };
   /** The turns of a session, in order. */
   "v1.turn.list": { request: TurnList; result: PageOfTurn; kind: "query"; scope: "view" };
@@ -1387,9 +1392,9 @@ export interface Methods {
   "v1.rtc.update_status": { request: RtcUpdateStatus; result: Success; kind: "action"; scope: "execute" };
   /** Hands in how a call ended; the turn goes on. Handing it in again changes nothing. `approve` is enough for a call that the user answers. */
   "v1.rtc.submit_result": { request: RtcSubmitResult; result: Success; kind: "action"; scope: "execute" | "approve" };
-  /** Takes a call to run it; nobody else runs it then. */
+  /** Takes a call to run it, on a device of its own; nobody else runs it then, for as long as the claim is renewed. Of a claim that is lost, a call that only looks is free again; of any other the outcome is unknown, and the user decides. A result that comes all the same is taken. */
   "v1.rtc.claim": { request: RtcClaim; result: Claimed; kind: "action"; scope: "execute" };
-  /** Says that a claimed call still runs. */
+  /** Says that a claimed call still runs. A claim that has run out is `rtc.invalid_state`. */
   "v1.rtc.renew": { request: RtcRenew; result: Renewed; kind: "action"; scope: "execute" };
   /** Runs a call on the device by its id, or waits for the run that is under way, and answers when it has ended. */
   "v1.rtc.run": { request: RtcRun; result: Ran; kind: "action"; scope: "execute" };
@@ -1415,9 +1420,9 @@ export interface Methods {
   "v1.fs.read": { request: FsRead; result: FileRead; kind: "query"; scope: "execute" };
   /** What is known of a path. */
   "v1.fs.stat": { request: FsStat; result: ItemOfFileStat; kind: "query"; scope: "execute" };
-  /** The files whose path matches. */
+  /** The files and folders whose path matches, as the tool `find` finds them: without ignored and hidden ones. Those that a rule forbids are left out. */
   "v1.fs.find": { request: FsFind; result: Matches; kind: "query"; scope: "execute" };
-  /** Writes a file, if it is still as the caller has seen it. An existing file keeps its encoding and its line ends. */
+  /** Writes a file, if it is still as the caller has seen it. A text file that is written as text keeps its encoding, and the bytes of the lines that stay the same. The details of `file.conflict` have the `hash` of the content now, null if there is no file. */
   "v1.fs.write": { request: FsWrite; result: FileWritten; kind: "action"; scope: "execute" };
   /** The tools that models are offered. */
   "v1.tools.list": { request: ToolsList; result: ItemsOfToolEntry; kind: "query"; scope: "view" };

@@ -96,6 +96,7 @@ async fn drive(place: &Place, app: &App, patience: Duration) -> Result<(), Strin
             device: app.device(),
             project: Some(project.id),
             mode: Mode::Bypass,
+            agent_prompt: None,
         },
     };
     engine.send(send).await.map_err(|error| error.to_string())?;

@@ -92,7 +92,7 @@ fn find(draft: &Draft, rtc: RtcId) -> Option<usize> {
         .position(|call| call.stored.entity.id == rtc)
 }
 
-fn open(draft: &Draft, rtc: RtcId, code: Code) -> Result<usize, Error> {
+pub(super) fn open(draft: &Draft, rtc: RtcId, code: Code) -> Result<usize, Error> {
     find(draft, rtc).ok_or_else(|| Error::refused(code, "the call has ended already; nothing was changed"))
 }
 
@@ -105,7 +105,7 @@ pub(super) fn put(draft: &mut Draft, index: usize) {
     draft.put_rtc(stored);
 }
 
-fn verdict(draft: &Draft, call: &Call) -> Verdict {
+pub(super) fn verdict(draft: &Draft, call: &Call) -> Verdict {
     let (entity, private) = (&call.stored.entity, &call.stored.private);
     let paths = call.stored.consented();
     let consent = paths.as_deref().map_or(Consent::None, Consent::Given);
@@ -223,6 +223,9 @@ pub(super) fn claim(
     }
     if draft.state.calls[0].claimed {
         return invalid("the call is running already");
+    }
+    if draft.state.calls[0].stored.private.lease.is_some() {
+        return invalid("an executor elsewhere has claimed the call");
     }
     if draft.state.stopping {
         // Its mark was looked at: an earlier start changed nothing.
@@ -348,11 +351,11 @@ pub(super) fn finish(draft: &mut Draft, rtc: RtcId, attempt: u32, outcome: Outco
         stop::ended_in_time(draft, rtc, Some(outcome.result));
         return Done::Ok;
     }
-    let marked = draft.state.calls[index].stored.private.mark.is_some();
+    let may_have_run = draft.state.calls[index].stored.may_have_run();
     let unsure = outcome
         .result
         .as_ref()
-        .is_err_and(|error| marked && !error.says_nothing_changed());
+        .is_err_and(|error| may_have_run && !error.says_nothing_changed());
     let effect = unsure.then_some(Changed::Unknown);
     end_call(
         draft,
@@ -374,6 +377,7 @@ pub(super) fn outcome_unknown(draft: &mut Draft, rtc: RtcId, evidence: String) -
         }
         let call = &mut draft.state.calls[index];
         call.claimed = false;
+        call.stored.private.lease = None;
         call.stored.entity.status = RtcStatus::Executing;
         call.stored.entity.outcome = Some(OutcomeKnown::Unknown);
         call.stored.entity.error_message = Some(evidence);
@@ -461,6 +465,7 @@ pub(super) fn end_call(draft: &mut Draft, rtc: RtcId, mut ended: Ended, go_on: b
     entity.updated_at = draft.now;
     entity.completed_at = Some(draft.now);
     stored.private.mark = None;
+    stored.private.lease = None;
     let turn = stored.entity.turn_id;
     draft.put_rtc(stored);
     if !go_on {

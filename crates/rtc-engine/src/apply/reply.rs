@@ -359,6 +359,7 @@ fn call_of_reply(draft: &mut Draft, turn: TurnId, round: u32, planned: PlannedCa
         round,
         unsure: false,
         mark: None,
+        lease: None,
     };
     let stored = StoredRtc::new(rtc, private);
     draft.put_rtc(stored.clone());

@@ -124,7 +124,7 @@ fn end_one(draft: &mut Draft, rtc: RtcId, result: Option<&Result<Value, ToolErro
     };
     let private = &call.stored.private;
     let effect = match result {
-        _ if private.mark.is_none() && !private.unsure => Changed::None,
+        _ if !call.stored.may_have_run() && !private.unsure => Changed::None,
         Some(Ok(_)) => Changed::Applied,
         Some(Err(error)) if error.says_nothing_changed() && !private.unsure => Changed::None,
         Some(Err(_)) | None => Changed::Unknown,

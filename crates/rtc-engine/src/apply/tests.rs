@@ -1,4 +1,6 @@
 mod approval;
+mod forks;
+mod lease;
 mod limit;
 mod random;
 mod stop;
@@ -119,6 +121,7 @@ impl Lane {
                 device: DeviceId::new(Uuid::from_u128(3)),
                 project: self.project,
                 mode: Mode::Edit,
+                agent_prompt: None,
             },
         }));
     }
@@ -135,6 +138,7 @@ impl Lane {
             tools: Vec::new(),
             mode: Mode::Edit,
             max_rounds,
+            cleared: None,
         };
         self.tell(Command::Begin {
             context: Box::new(context),

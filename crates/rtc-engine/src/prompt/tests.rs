@@ -16,6 +16,7 @@ fn context() -> TurnContext {
         tools: Vec::new(),
         mode: rtc_types::Mode::Edit,
         max_rounds: None,
+        cleared: None,
     }
 }
 

@@ -6,13 +6,13 @@ use rtc_types::{
     ApprovalState, Code, Rtc, RtcId, RtcStatus, Update, UpdateAction, UpdateEntity, UpdateId, UpdateItem,
 };
 use rtc_wire::rpc::{
-    Item, Page, Previewed, ReportedStatus, Resolution as Answer, RpcError, RtcApprove, RtcGet, RtcList,
-    RtcPreview, RtcResolve, RtcSubmitResult, RtcUpdateStatus, Success,
+    Claimed, Item, Page, Previewed, Renewed, ReportedStatus, Resolution as Answer, RpcError, RtcApprove,
+    RtcClaim, RtcGet, RtcList, RtcPreview, RtcRenew, RtcResolve, RtcSubmitResult, RtcUpdateStatus, Success,
 };
 use serde_json::Value;
 
 use super::{action, count, page};
-use crate::command::{Command, Outcome, Resolution};
+use crate::command::{Command, Done, Outcome, Resolution};
 use crate::engine::Engine;
 use crate::stored::StoredRtc;
 
@@ -63,6 +63,47 @@ impl Engine {
         };
         let (_, updates) = self.ask(session, resolve).await?;
         action(Success::DONE, updates)
+    }
+
+    pub(super) async fn rtc_claim(&self, caller: &Caller, ask: RtcClaim) -> Result<Value, RpcError> {
+        let stored = self.known_rtc(ask.rtc_id).await?;
+        owns(caller, &stored)?;
+        if !stored.is_settled() && !stored.entity.status.is_terminal() {
+            // What is claimed is what was looked at.
+            self.settle(&stored).await?;
+        }
+        let claim = Command::Lease {
+            rtc: ask.rtc_id,
+            holder: caller.connection.uuid(),
+        };
+        let (done, updates) = self.ask(stored.entity.session_id, claim).await?;
+        if let Done::Leased(until) = done {
+            let claimed = Claimed {
+                tool: stored.entity.tool_name,
+                parameters: stored.entity.parameters,
+                lease_until: Some(until),
+            };
+            return action(claimed, updates);
+        }
+        let ended = self.known_rtc(ask.rtc_id).await?.entity.status.is_terminal();
+        Err(if ended {
+            let told = "a rule or the mode forbids the call by now; it was refused";
+            RpcError::new(Code::RtcInvalidState, told)
+        } else {
+            RpcError::new(Code::ApprovalRequired, "the user is asked about the call first")
+        })
+    }
+
+    pub(super) async fn rtc_renew(&self, caller: &Caller, ask: RtcRenew) -> Result<Value, RpcError> {
+        let stored = self.known_rtc(ask.rtc_id).await?;
+        owns(caller, &stored)?;
+        let renew = Command::Renew { rtc: ask.rtc_id };
+        let (done, updates) = self.ask(stored.entity.session_id, renew).await?;
+        let lease_until = match done {
+            Done::Leased(until) => Some(until),
+            _ => None,
+        };
+        action(Renewed { lease_until }, updates)
     }
 
     pub(super) async fn rtc_submit_result(

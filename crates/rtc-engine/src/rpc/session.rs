@@ -53,12 +53,7 @@ impl Engine {
         ask: MessageSend,
         defaults: Defaults,
     ) -> Result<Value, RpcError> {
-        if let UserContent::UserMessage(message) = &ask.content_data
-            && !(message.files.is_empty() && message.scenarios.is_empty())
-        {
-            let told = "this version takes no files and no scenarios with a message; send the text alone";
-            return Err(RpcError::field(Code::InvalidArgument, "content_data", told));
-        }
+        let text = plain_text(&ask.content_data)?.to_owned();
         if let Some(project) = ask.project_id
             && self.project(project).await.is_none()
         {
@@ -80,7 +75,7 @@ impl Engine {
         };
         let send = Send {
             client_id: ask.client_id,
-            text: ask.content_data.text().to_owned(),
+            text,
             new_session: NewSession {
                 id: session,
                 client_id: ask.client_session_id,
@@ -88,6 +83,7 @@ impl Engine {
                 device: caller.device,
                 project: ask.project_id.or(defaults.project),
                 mode: defaults.mode,
+                agent_prompt: ask.agent_prompt.map(|prompt| prompt.into_string()),
             },
         };
         let (message, offsets) = self.send_telling(send).await?;
@@ -125,8 +121,24 @@ impl Engine {
         Ok(Item { item })
     }
 
-    async fn known_message(&self, message: MessageId) -> Result<StoredMessage, RpcError> {
+    pub(super) async fn known_message(&self, message: MessageId) -> Result<StoredMessage, RpcError> {
         let found = self.inner.records.by_id(message.uuid()).await?;
         found.ok_or_else(|| RpcError::new(Code::MessageNotFound, format!("there is no message {message}")))
     }
+}
+
+/// What a user says, without anything that this version does not take.
+pub(super) fn plain_text(content: &UserContent) -> Result<&str, RpcError> {
+    if let UserContent::UserMessage(message) = content {
+        for (field, is_empty) in [
+            ("content_data.data.files", message.files.is_empty()),
+            ("content_data.data.scenarios", message.scenarios.is_empty()),
+        ] {
+            if !is_empty {
+                let told = "this version takes no files and no scenarios with a message; send the text alone";
+                return Err(RpcError::field(Code::InvalidArgument, field, told));
+            }
+        }
+    }
+    Ok(content.text())
 }

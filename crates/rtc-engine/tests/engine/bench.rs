@@ -113,6 +113,7 @@ impl Host for TestHost {
             tools: Vec::new(),
             mode: session.mode,
             max_rounds: None,
+            cleared: None,
         }
     }
 
@@ -203,6 +204,12 @@ impl Bench {
         tokio::time::timeout(BOUND, wait).await.expect("it happens")
     }
 
+    /// The same store after a restart, with the same script.
+    pub(crate) async fn again(self) -> Bench {
+        self.engine.shut_down();
+        engine_on(self.store, self.script).await
+    }
+
     pub(crate) async fn first_call(&self) -> RtcId {
         self.until(1, |state| !state.calls.is_empty()).await.calls[0]
             .stored
@@ -234,6 +241,7 @@ pub(crate) fn message(number: u128, client_id: &str, text: &str, mode: Mode) -> 
             device: DeviceId::new(Uuid::from_u128(2)),
             project: Some(project()),
             mode,
+            agent_prompt: None,
         },
     }
 }

@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod bench;
+mod claims;
+mod copies;
 mod lane;
 mod rpc;

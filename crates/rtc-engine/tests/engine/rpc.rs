@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::bench::*;
 
-fn caller(device: u128, approvals: bool) -> Caller {
+pub(crate) fn caller(device: u128, approvals: bool) -> Caller {
     Caller {
         user: UserId::new(Uuid::from_u128(1)),
         device: DeviceId::new(Uuid::from_u128(device)),
@@ -20,7 +20,7 @@ fn caller(device: u128, approvals: bool) -> Caller {
 }
 
 impl Bench {
-    async fn ask_as(&self, device: u128, method: &str, data: Value) -> Result<Value, String> {
+    pub(crate) async fn ask_as(&self, device: u128, method: &str, data: Value) -> Result<Value, String> {
         let request = Request::parse(method, data).map_err(|error| error.to_string())?;
         let defaults = Defaults {
             project: None,
@@ -32,17 +32,17 @@ impl Bench {
             .map_err(|error| error.code.to_string())
     }
 
-    async fn ask(&self, method: &str, data: Value) -> Result<Value, String> {
+    pub(crate) async fn ask(&self, method: &str, data: Value) -> Result<Value, String> {
         self.ask_as(2, method, data).await
     }
 
     /// Of a method that must not fail: its result.
-    async fn result(&self, method: &str, data: Value) -> Value {
+    pub(crate) async fn result(&self, method: &str, data: Value) -> Value {
         self.ask(method, data).await.unwrap()["result"].take()
     }
 }
 
-fn sending(client_id: &str, text: &str) -> Value {
+pub(crate) fn sending(client_id: &str, text: &str) -> Value {
     json!({"content_data": {"type": "text", "data": text}, "client_session_id": "s", "client_id": client_id})
 }
 

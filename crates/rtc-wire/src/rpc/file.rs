@@ -51,7 +51,7 @@ pub struct FsRead {
     pub project_id: Option<ProjectId>,
     /// The file.
     pub path: Text<MAX_PATH>,
-    /// As what its content is wanted; absent: as text if it is text, else in base64.
+    /// As what its content is wanted; absent: as text if it is text and has at most 16 MiB, else in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<FileFormat>,
     /// Where to begin, in bytes: of the file for base64, of its text in UTF-8 for text.
@@ -88,7 +88,7 @@ pub struct FsFind {
         skip_serializing_if = "Option::is_none"
     )]
     pub project_id: Option<ProjectId>,
-    /// A glob, or a part of a name.
+    /// A glob, as the tool `find` takes it, or a part of a name or path.
     pub pattern: Text<MAX_PATH>,
     /// The folder to look in; absent: the project's own.
     #[serde(
@@ -145,7 +145,7 @@ pub enum FileFormat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileEntry {
-    /// Its name.
+    /// Its name, as it is written in a path: control characters as `\u{…}`, bytes that are no Unicode as `\x{…}`.
     pub name: String,
     /// What it is.
     pub kind: FileKind,
@@ -216,7 +216,7 @@ pub struct FileStat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matches {
-    /// The paths, sorted.
+    /// The paths, sorted; those of folders end in `/`.
     pub items: Vec<String>,
     /// Whether there are more than these.
     pub more: bool,

@@ -4,9 +4,7 @@ use rtc_types::{ClientId, MessageId, Mode, SessionId, Timestamp, TurnId};
 use serde::{Deserialize, Serialize};
 
 use super::field::{empty_is_none, none_is_empty};
-use super::{
-    Bounded, FORK_MESSAGES, MAX_FORK_MESSAGES, MAX_PAGE, MAX_TITLE, SESSION_PAGE, Text, UserContent,
-};
+use super::{Bounded, MAX_PAGE, MAX_TITLE, SESSION_PAGE, Text, UserContent};
 
 /// What `v1.session.list` is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,9 +75,9 @@ pub struct SessionFork {
     pub new_client_message_id: ClientId,
     /// What the new message says.
     pub content_data: UserContent,
-    /// How many messages to copy at most, the newest of them.
-    #[serde(default)]
-    pub limit: Bounded<FORK_MESSAGES, MAX_FORK_MESSAGES>,
+    /// How many messages the new session has at most, the newest of them, drawn into 1 to 1000; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
 }
 
 /// What `v1.session.set_mode` is asked.

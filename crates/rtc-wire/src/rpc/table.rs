@@ -199,8 +199,9 @@ methods! {
     SessionClose = "v1.session.close", Action, [Converse], [SessionNotFound, CloseError] => Success;
     /// Renames or deletes a session that is not closed.
     SessionUpdate = "v1.session.update", Action, [Converse], [SessionNotFound, SessionClosed] => SessionUpdated;
-    /// Copies a session up to one of its user messages, which is written anew, and begins a turn. The new session
-    /// belongs to the device that asks.
+    /// Copies a session up to one of its user messages, which is written anew, and begins a turn. The new session has what
+    /// the model read before that message, with ids of its own, and belongs to the device that asks. Asked for again under
+    /// the same client ids, it answers with the session that is there.
     SessionFork = "v1.session.fork", Action, [Converse], [SessionNotFound, MessageNotFound, ClientIdConflict, ForkError, DiskFull] => Forked;
     /// Changes what is asked before a tool runs.
     SessionSetMode = "v1.session.set_mode", Action, [Approve], [SessionNotFound, SessionClosed] => Success;
@@ -211,7 +212,8 @@ methods! {
     MessageList = "v1.message.list", Query, [View], [SessionNotFound, MessageInvalidCursor] => Page<Message, OffsetCursor>;
     /// One message.
     MessageGet = "v1.message.get", Query, [View], [MessageNotFound] => Item<Message>;
-    /// Lets the model forget what was said so far. The messages stay; no request contains them any more.
+    /// Lets the model forget what was said so far. The messages stay; no request contains them any more. A turn under way
+    /// keeps what it has, and a message that waits is still answered.
     HistoryClear = "v1.history.clear", Action, [Converse], [SessionNotFound, SessionClosed] => Success;
     /// The turns of a session, in order.
     TurnList = "v1.turn.list", Query, [View], [SessionNotFound, TurnNotFound] => Page<Turn, TurnId>;
@@ -230,9 +232,11 @@ methods! {
     /// Hands in how a call ended; the turn goes on. Handing it in again changes nothing. `approve` is enough for a call
     /// that the user answers.
     RtcSubmitResult = "v1.rtc.submit_result", Action, [Execute, Approve], [RtcNotFound, RtcInvalidState, RtcInvalidResult, RtcClientIdMismatch, ApprovalRequired] => Success;
-    /// Takes a call to run it; nobody else runs it then.
+    /// Takes a call to run it, on a device of its own; nobody else runs it then, for as long as the claim is renewed. Of a
+    /// claim that is lost, a call that only looks is free again; of any other the outcome is unknown, and the user decides.
+    /// A result that comes all the same is taken.
     RtcClaim = "v1.rtc.claim", Action, [Execute], [RtcNotFound, RtcInvalidState, RtcClaimed, ApprovalRequired] => Claimed;
-    /// Says that a claimed call still runs.
+    /// Says that a claimed call still runs. A claim that has run out is `rtc.invalid_state`.
     RtcRenew = "v1.rtc.renew", Action, [Execute], [RtcNotFound, RtcInvalidState, RtcClaimed] => Renewed;
     /// Runs a call on the device by its id, or waits for the run that is under way, and answers when it has ended.
     RtcRun = "v1.rtc.run", Action, [Execute], [RtcNotFound, RtcInvalidState, RtcClaimed, ApprovalRequired, OutcomeUnknown] => Ran;
@@ -258,10 +262,13 @@ methods! {
     FsRead = "v1.fs.read", Query, [Execute], [ProjectNotFound, FileNotFound, FileWrongKind, FileOutside, FileDenied, FileNotText, FileTooLarge] => FileRead;
     /// What is known of a path.
     FsStat = "v1.fs.stat", Query, [Execute], [ProjectNotFound, FileNotFound, FileOutside, FileDenied] => Item<FileStat>;
-    /// The files whose path matches.
-    FsFind = "v1.fs.find", Query, [Execute], [ProjectNotFound, FileNotFound, FileWrongKind, FileOutside] => Matches;
-    /// Writes a file, if it is still as the caller has seen it. An existing file keeps its encoding and its line ends.
-    FsWrite = "v1.fs.write", Action, [Execute], [ProjectNotFound, FileNotFound, FileConflict, FileWrongKind, FileOutside, FileDenied, FileUnencodable, FileTooLarge, DiskFull] => FileWritten;
+    /// The files and folders whose path matches, as the tool `find` finds them: without ignored and hidden ones. Those that
+    /// a rule forbids are left out.
+    FsFind = "v1.fs.find", Query, [Execute], [ProjectNotFound, FileNotFound, FileWrongKind, FileOutside, FileDenied] => Matches;
+    /// Writes a file, if it is still as the caller has seen it. A text file that is written as text keeps its encoding, and
+    /// the bytes of the lines that stay the same. The details of `file.conflict` have the `hash` of the content now, null if
+    /// there is no file.
+    FsWrite = "v1.fs.write", Action, [Execute], [ProjectNotFound, FileNotFound, FileConflict, FileWrongKind, FileOutside, FileDenied, FileNotText, FileUnencodable, FileTooLarge, DiskFull] => FileWritten;
     /// The tools that models are offered.
     ToolsList = "v1.tools.list", Query, [View], [] => Items<ToolEntry>;
     /// The models that can be asked.

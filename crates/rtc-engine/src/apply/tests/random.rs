@@ -18,6 +18,10 @@ enum Event {
     Unknown(u8),
     Resolve(u8, u8),
     Mode(u8),
+    Lease(u8, u8),
+    Renew(u8),
+    Tick(u8, u32),
+    Clear,
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -35,6 +39,10 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0u8..3).prop_map(Event::Unknown),
         1 => (0u8..3, 0u8..3).prop_map(|(n, how)| Event::Resolve(n, how)),
         1 => (0u8..5).prop_map(Event::Mode),
+        3 => (0u8..3, 0u8..2).prop_map(|(n, holder)| Event::Lease(n, holder)),
+        1 => (0u8..3).prop_map(Event::Renew),
+        3 => (0u8..3, 0u32..3).prop_map(|(n, attempt)| Event::Tick(n, attempt)),
+        1 => Just(Event::Clear),
     ]
 }
 
@@ -56,7 +64,7 @@ proptest! {
                 }
                 Event::Begin => {
                     if lane.state.session.is_some() {
-                        let context = TurnContext { model: model(), system: String::new(), tools: Vec::new(), mode: Mode::Edit, max_rounds: (sent > 3).then_some(2) };
+                        let context = TurnContext { model: model(), system: String::new(), tools: Vec::new(), mode: Mode::Edit, max_rounds: (sent > 3).then_some(2), cleared: None };
                         lane.tell(Command::Begin { context: Box::new(context) });
                     }
                 }
@@ -97,6 +105,16 @@ proptest! {
                     let decision = [Resolution::Retry, Resolution::Done, Resolution::Tell][usize::from(how)];
                     let _ = lane.try_tell(Command::Resolve { rtc, decision });
                 },
+                Event::Lease(n, holder) => if let Some(rtc) = of(&lane, n) {
+                    let _ = lane.try_tell(Command::Lease { rtc, holder: Uuid::from_u128(holder.into()) });
+                },
+                Event::Renew(n) => if let Some(rtc) = of(&lane, n) {
+                    let _ = lane.try_tell(Command::Renew { rtc });
+                },
+                Event::Tick(n, attempt) => if let Some(rtc) = of(&lane, n) {
+                    lane.tell(Command::LeaseTick { rtc, attempt });
+                },
+                Event::Clear => { lane.tell(Command::ClearHistory); }
                 Event::Mode(n) => { lane.tell(Command::SetMode(Mode::ALL[usize::from(n)])); }
             }
             prop_assert!(lane.turns.iter().filter(|turn| !turn.status.is_terminal()).count() <= 1);

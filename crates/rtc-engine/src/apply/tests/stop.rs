@@ -102,6 +102,7 @@ fn stop_before_the_turn_begins_is_not_lost() {
         tools: Vec::new(),
         mode: Mode::Edit,
         max_rounds: None,
+        cleared: None,
     };
     lane.tell(Command::Begin {
         context: Box::new(context),
