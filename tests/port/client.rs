@@ -3,13 +3,12 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use rtc_tests::serving::LONGEST;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::{IntoClientRequest as _, client_with_config};
 use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, HandshakeError, Message, WebSocket};
-
-use crate::serving::LONGEST;
 
 /// An answer over HTTP.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 
 use rtc_tests::Workplace;
+use rtc_tests::serving::Serving;
 
 use crate::client::{Client, Heard, request, socket};
-use crate::serving::Serving;
 
 /// How many sockets that have not connected there may be, and how many sockets in all.
 const UNPROVEN: usize = 16;

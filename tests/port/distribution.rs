@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rtc_tests::Workplace;
 use rtc_tests::model_server::{Answer, Dialect, ModelServer};
+use rtc_tests::serving::Serving;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Heard};
-use crate::serving::Serving;
 
 /// A client that notes everything that is published.
 struct Listener {

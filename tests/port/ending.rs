@@ -2,9 +2,9 @@
 
 use nix::sys::signal::Signal;
 use rtc_tests::Workplace;
+use rtc_tests::serving::{Serving, instance};
 
 use crate::client::{Client, Heard, request, socket};
-use crate::serving::{Serving, instance};
 
 #[test]
 fn told_to_end_it_tells_its_clients_to_come_back() {

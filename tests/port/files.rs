@@ -8,10 +8,10 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use rtc_tests::Workplace;
+use rtc_tests::serving::{Serving, token};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Heard, call, code, result};
-use crate::serving::{Serving, token};
 
 fn serve(place: &Workplace) -> (Serving, Client) {
     let serving = Serving::start(place, &[]);

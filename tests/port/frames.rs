@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use rtc_tests::Workplace;
+use rtc_tests::serving::Serving;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::client::{Client, Heard};
-use crate::serving::Serving;
 
 /// The largest frame that is read.
 const FRAME_BYTES: usize = 4 << 20;

@@ -14,7 +14,6 @@ mod files;
 mod frames;
 mod peers;
 mod requests;
-mod serving;
 mod sessions;
 mod starting;
 mod tokens;

@@ -3,9 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use rtc_tests::serving::Serving;
 use rtc_tests::{Workplace, repository};
-
-use crate::serving::Serving;
 
 /// The script that connects with the published client and tells what happens, one event a line.
 struct Peer {

@@ -1,10 +1,10 @@
 //! Which requests are answered: names, origins, credentials, and what every answer carries.
 
-use rtc_tests::Workplace;
+use rtc_tests::serving::Serving;
+use rtc_tests::{Workplace, repository};
 use serde_json::Value;
 
 use crate::client::{Answer, Client, request};
-use crate::serving::Serving;
 
 /// The cookie that an answer sets, as it is sent back.
 fn cookie(answer: &Answer) -> String {
@@ -29,7 +29,7 @@ fn nothing_but_the_health_is_told_without_a_credential() {
         ("GET /open?code=", &[], 401),
         ("GET /open?code=guess", &[], 401),
         ("GET /", &[("Authorization", "Bearer guess")], 401),
-        ("GET /", &[("Authorization", &*bearer)], 404),
+        ("GET /any/where", &[("Authorization", &*bearer)], 404),
         ("GET /connection/websocket", &[], 400),
         ("POST /connection/websocket", &[], 405),
     ];
@@ -116,13 +116,18 @@ fn the_printed_address_signs_one_browser_in() {
         (401, None),
         "{again:?}"
     );
+    assert!(
+        again.body.contains("start `rtc-headless serve` again"),
+        "{again:?}"
+    );
 
     let cookie = format!("theme=dark; {}", cookie(&opened));
     let signed_in = [("Cookie", &*cookie)];
+    let again = request(serving.port(), &line, &signed_in);
     assert_eq!(
-        request(serving.port(), "GET /", &signed_in).status,
-        404,
-        "there is no page yet"
+        (again.status, again.header("location"), again.header("set-cookie")),
+        (303, Some("/"), None),
+        "the same browser may open the address again: {again:?}"
     );
     let told = request(serving.port(), "POST /auth/token", &signed_in);
     assert_eq!(told.status, 200, "{told:?}");
@@ -148,6 +153,66 @@ fn the_printed_address_signs_one_browser_in() {
         401,
         "the code of before is no longer one"
     );
+}
+
+#[test]
+fn the_page_is_served_or_said_to_be_missing() {
+    let place = Workplace::empty();
+    let serving = Serving::start(&place, &[]);
+    let bearer = format!("Bearer {}", serving.token());
+    let ask = |line: &str, more: &[(&str, &str)]| {
+        let mut headers = vec![("Authorization", &*bearer)];
+        headers.extend(more);
+        request(serving.port(), line, &headers)
+    };
+    let index = ask("GET /", &[]);
+    if !repository().join("ui/dist/index.html").is_file() {
+        assert_eq!(index.status, 404);
+        assert!(index.body.contains("This build has no page"), "{index:?}");
+        return;
+    }
+    let about = |answer: &Answer| {
+        let header = |name| answer.header(name).unwrap_or_default().to_owned();
+        (answer.status, header("content-type"), header("cache-control"))
+    };
+    let same = (
+        "text/html; charset=utf-8".to_owned(),
+        "private, no-cache".to_owned(),
+    );
+    assert_eq!(about(&index), (200, same.0, same.1));
+    let tag = index.header("etag").expect("a tag");
+    let known = ask("GET /", &[("If-None-Match", tag)]);
+    assert_eq!((known.status, &*known.body), (304, ""));
+    let names = index.body.split('"').filter(|part| part.starts_with("/assets/"));
+    let mut kinds = Vec::new();
+    for name in names {
+        let asset = ask(&format!("GET {name}"), &[]);
+        let (status, kind, caching) = about(&asset);
+        assert_eq!(
+            (status, &*caching),
+            (200, "private, max-age=31536000, immutable"),
+            "{name}"
+        );
+        assert!(!asset.body.is_empty(), "{name}");
+        kinds.push(kind);
+        assert_eq!(
+            request(serving.port(), &format!("GET {name}"), &[]).status,
+            401,
+            "{name}"
+        );
+    }
+    kinds.sort();
+    assert_eq!(
+        kinds,
+        ["text/css; charset=utf-8", "text/javascript; charset=utf-8"]
+    );
+    for missing in [
+        "GET /assets/none.js",
+        "GET /index.html",
+        "GET /assets/../index.html",
+    ] {
+        assert_eq!(ask(missing, &[]).status, 404, "{missing}");
+    }
 }
 
 #[test]

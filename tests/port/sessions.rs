@@ -1,10 +1,10 @@
 //! Sessions of other devices, copies and cleared histories over the port, restarts included.
 
 use rtc_tests::Workplace;
+use rtc_tests::serving::{Serving, token};
 use serde_json::{Value, json};
 
 use crate::client::{Client, code, result};
-use crate::serving::{Serving, token};
 
 const DEVICE: &str = "0198c0de-0000-7000-8000-0000000000d9";
 

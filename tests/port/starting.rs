@@ -3,11 +3,11 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use nix::sys::signal::Signal;
+use rtc_tests::serving::{Serving, instance};
 use rtc_tests::{Workplace, text};
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::serving::{Serving, instance};
 
 /// `serve ARGS` that does not begin: its exit code, and what it says.
 fn refused(place: &Workplace, args: &[&str]) -> (Option<i32>, String) {

@@ -1,10 +1,10 @@
 //! Which tokens let a client in.
 
+use rtc_tests::serving::{Serving, token};
 use rtc_tests::{Workplace, text};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Heard};
-use crate::serving::{Serving, token};
 
 fn invalid() -> Heard {
     Heard::Closed(3500, "invalid token".to_owned())

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use rtc_tests::Workplace;
+use rtc_tests::serving::Serving;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Heard};
-use crate::serving::Serving;
 
 /// A client that follows the user's topic.
 struct Follower {

@@ -8,6 +8,8 @@
 pub mod model_server;
 #[cfg(target_os = "linux")]
 mod processes;
+#[cfg(target_os = "linux")]
+pub mod serving;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod tracer;
 

@@ -1,15 +1,13 @@
 //! `demo`: one request in a terminal, on a throw-away copy of the sample project or on a folder of the user's.
 
-mod scratch;
-
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result, bail};
 
-use self::scratch::Scratch;
 use crate::program::{self, HEADLESS, Profile};
+use crate::scratch::{self, Scratch};
 use crate::setup;
 use crate::shell::{self, WrongUsage};
 

@@ -1,12 +1,16 @@
-//! The project's own commands: setup, demo, test, bench, crash, protocol. Run them as `cargo xtask NAME`.
+//! The project's own commands: setup, demo, page, test, bench, crash, protocol. Run them as `cargo xtask NAME`.
 // This is a build tool: it starts compilers, reads the repository's files and talks to the terminal.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
 mod bench;
 mod crash;
 mod demo;
+mod front_end;
+mod npm;
+mod page;
 mod program;
 mod protocol;
+mod scratch;
 mod setup;
 mod shell;
 mod test;
@@ -32,8 +36,13 @@ const TASKS: &[Task] = &[
         run: demo::main,
     },
     Task {
+        name: "page",
+        about: "the page in a browser, on a throw-away sample project: page [--root DIR]",
+        run: page::main,
+    },
+    Task {
         name: "test",
-        about: "everything that has to hold: format, layers, rules, lints, tests",
+        about: "everything that has to hold: format, layers, rules, front end, lints, tests",
         run: test::main,
     },
     Task {
@@ -111,7 +120,8 @@ mod tests {
 
           setup     check what a build needs and install what is missing
           demo      one request in a terminal, on a throw-away sample project
-          test      everything that has to hold: format, layers, rules, lints, tests
+          page      the page in a browser, on a throw-away sample project: page [--root DIR]
+          test      everything that has to hold: format, layers, rules, front end, lints, tests
           bench     how fast it is, held against the targets
           crash     the full run of real kills, an hour or more: crash [ROUNDS]
           protocol  write the documents that are made from the table of methods

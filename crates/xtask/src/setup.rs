@@ -1,6 +1,5 @@
 //! `setup`: what a build and its tests need. Quick when nothing is missing.
 
-use std::fs;
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -8,6 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 
 use crate::shell::{self, WrongUsage};
+use crate::{front_end, npm};
 
 /// Something that the build or a test takes from the system.
 struct Need {
@@ -63,19 +63,17 @@ const EVERYWHERE: &[Need] = &[
     Need {
         what: What::Program("node"),
         package: "nodejs",
-        why: "runs the published client against the port in a test",
+        why: "builds the page, and runs the published client against the port in a test",
     },
     Need {
         what: What::Program("npm"),
         package: "npm",
-        why: "installs that client",
+        why: "installs what they are made of",
     },
 ];
 
-/// The folder of the published client, and within it what npm installed for which lock file.
+/// The folder of the published client.
 const PEERS: &str = "tests/port/peers";
-const LOCK: &str = "package-lock.json";
-const INSTALLED: &str = "node_modules/.installed.json";
 
 #[cfg(target_os = "linux")]
 const LINUX: &[Need] = &[
@@ -83,6 +81,11 @@ const LINUX: &[Need] = &[
         what: What::Program("strace"),
         package: "strace",
         why: "a test counts the flushes to the device with it",
+    },
+    Need {
+        what: What::Program("chromium"),
+        package: "chromium",
+        why: "a test drives the page in it",
     },
     Need {
         what: What::File("/usr/include/simde/simde-common.h"),
@@ -113,7 +116,9 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     if !missing.is_empty() {
         install_all(&missing)?;
     }
-    install_peers(&root.join(PEERS))
+    npm::check_node()?;
+    npm::install(&root.join(PEERS))?;
+    npm::install(&root.join(front_end::FOLDER))
 }
 
 /// Installs what is missing, and looks whether it is there then.
@@ -132,29 +137,6 @@ fn install_all(missing: &[&Need]) -> Result<()> {
         }
         None => Ok(()),
     }
-}
-
-/// Installs the published client at exactly the versions of the lock file, unless that was done already.
-fn install_peers(folder: &Path) -> Result<()> {
-    let lock = fs::read(folder.join(LOCK)).with_context(|| format!("cannot read {PEERS}/{LOCK}"))?;
-    let installed = folder.join(INSTALLED);
-    if fs::read(&installed).is_ok_and(|of| of == lock) {
-        return Ok(());
-    }
-    // On Windows npm is a script, which only its own shell starts.
-    let mut npm = if cfg!(windows) {
-        let mut shell = Command::new("cmd");
-        shell.args(["/C", "npm"]);
-        shell
-    } else {
-        Command::new("npm")
-    };
-    // No script of a package runs: none is needed.
-    shell::run(
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(folder),
-    )?;
-    fs::write(&installed, lock).with_context(|| format!("cannot write {PEERS}/{INSTALLED}"))
 }
 
 fn check_rust(root: &Path) -> Result<()> {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
+use crate::front_end;
 use crate::setup;
 use crate::shell::{self, WrongUsage};
 
@@ -35,6 +36,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "house rules",
         run: house_rules::run,
+    },
+    Step {
+        name: "front end",
+        run: front_end::run,
     },
     Step {
         name: "lints",

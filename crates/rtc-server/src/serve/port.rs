@@ -8,7 +8,7 @@ use axum::extract::{Request, State, WebSocketUpgrade};
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{any, get, post};
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 use super::door::{Door, GUESTS, Newcomer};
 use super::guard::{self, Names};
 use super::page;
-use super::sign_in::SignIn;
+use super::sign_in::{self, SignIn};
 use super::stream::GuestStream;
 use super::websocket::{Admission, ClientSocket};
 
@@ -205,7 +205,16 @@ async fn websocket(
 
 async fn open(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     match &shared.sign_in {
-        Some(sign_in) => sign_in.open(request.uri()),
+        Some(sign_in) if sign_in.take_code(request.uri()) => sign_in.begin(),
+        // The address is opened again by the browser that is signed in already.
+        Some(sign_in)
+            if shared
+                .is_valid(sign_in.cookie(request.headers()), Purpose::Page)
+                .await =>
+        {
+            Redirect::to("/").into_response()
+        }
+        Some(_) => sign_in::used_up(),
         None => no_page(),
     }
 }
@@ -256,11 +265,12 @@ impl Shared {
 }
 
 fn unknown() -> Response {
-    let words = "not signed in: open the address that `rtc-headless serve` printed\n";
-    (StatusCode::UNAUTHORIZED, words).into_response()
+    let words = "Open the address that `rtc-headless serve` printed. It signs one browser in; for another one start it \
+                 again.";
+    page::told(StatusCode::UNAUTHORIZED, "Not signed in", words)
 }
 
 fn no_page() -> Response {
-    let words = "the page is switched off (--no-ui); clients connect at /connection/websocket\n";
-    (StatusCode::NOT_FOUND, words).into_response()
+    let words = "It was started with --no-ui. Clients connect at /connection/websocket.";
+    page::told(StatusCode::NOT_FOUND, "The page is switched off", words)
 }

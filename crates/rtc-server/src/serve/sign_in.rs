@@ -15,6 +15,8 @@ use rtc_realtime::Scopes;
 use rtc_types::{DeviceId, UserId};
 use serde_json::json;
 
+use super::page;
+
 /// How long a browser stays signed in.
 const COOKIE_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -55,15 +57,15 @@ impl SignIn {
         format!("/open?code={}", self.code)
     }
 
-    /// Exchanges the code for a cookie.
-    pub(super) fn open(&self, uri: &Uri) -> Response {
+    /// Whether an address has the code; it has it once.
+    pub(super) fn take_code(&self, uri: &Uri) -> bool {
         let query = uri.query().unwrap_or_default();
         let code = query.split('&').find_map(|pair| pair.strip_prefix("code="));
-        if !code.is_some_and(|code| self.take(code)) {
-            let words = "this address was used already, or is not whole: it opens the page once, and then its browser \
-                         stays signed in; for another browser start rtc-headless serve again\n";
-            return (StatusCode::UNAUTHORIZED, words).into_response();
-        }
+        code.is_some_and(|code| self.take(code))
+    }
+
+    /// Gives a browser its cookie, and leads it to the page.
+    pub(super) fn begin(&self) -> Response {
         let cookie = self
             .tokens
             .make_for(Purpose::Page, self.user, self.device, Scopes::all(), COOKIE_TIME);
@@ -118,4 +120,15 @@ impl SignIn {
         let told = json!({"token": token, "user_id": self.user, "device_id": self.device});
         ([("content-type", "application/json")], told.to_string()).into_response()
     }
+}
+
+/// What is told to whoever comes with a code that is not, or not any longer, one.
+pub(super) fn used_up() -> Response {
+    let words = "It opens the page once, and then its browser stays signed in. For another browser start \
+                 `rtc-headless serve` again, and open the address that it prints.";
+    page::told(
+        StatusCode::UNAUTHORIZED,
+        "This address was used already, or is not whole",
+        words,
+    )
 }

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use super::scratch::copy_tree;
 use super::*;
+use crate::scratch::copy_tree;
 
 fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| word.to_string()).collect()

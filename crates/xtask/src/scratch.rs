@@ -14,14 +14,14 @@ const MAX_NAMES: u32 = 1_000;
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A fresh folder of our own that is removed at the end.
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     path: PathBuf,
     keep: bool,
 }
 
 impl Scratch {
     /// Makes it in the system's folder for temporary files, readable by this user only.
-    pub(super) fn create() -> Result<Scratch> {
+    pub(crate) fn create() -> Result<Scratch> {
         // On some systems that folder is a link, which a tool that refuses links would stumble over.
         let parent = std::env::temp_dir()
             .canonicalize()
@@ -41,12 +41,12 @@ impl Scratch {
         bail!("no free name in {}", parent.display())
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Leaves the folder where it is at the end.
-    pub(super) fn keep(&mut self) {
+    pub(crate) fn keep(&mut self) {
         self.keep = true;
     }
 }
@@ -62,7 +62,7 @@ impl Drop for Scratch {
 }
 
 /// Copies a folder with its bytes and modes; links stay links. `to` must not exist.
-pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir(to).with_context(|| format!("cannot create {}", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("cannot list {}", from.display()))? {
         let entry = entry?;

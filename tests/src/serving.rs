@@ -8,38 +8,39 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use rtc_tests::{Workplace, text};
 use serde_json::Value;
 
+use crate::{Workplace, text};
+
 /// The longest wait for anything. Far more than anything needs: whoever waits that long hangs.
-pub(crate) const LONGEST: Duration = Duration::from_secs(60);
+pub const LONGEST: Duration = Duration::from_secs(60);
 
 /// A running `serve`, ended with the test.
-pub(crate) struct Serving {
+pub struct Serving {
     child: Child,
     /// The line that it printed.
-    pub(crate) ready: Value,
+    pub ready: Value,
     log: Receiver<String>,
 }
 
 /// A `serve` that has ended.
-pub(crate) struct Ended {
+pub struct Ended {
     /// Its exit code; `None` if a signal ended it.
-    pub(crate) code: Option<i32>,
+    pub code: Option<i32>,
     /// Everything that it logged.
-    pub(crate) log: String,
+    pub log: String,
 }
 
 impl Serving {
     /// Starts `serve --root ROOT ARGS` and waits until it is ready.
-    pub(crate) fn start(place: &Workplace, args: &[&str]) -> Self {
+    pub fn start(place: &Workplace, args: &[&str]) -> Self {
         let mut command = place.command(&["serve"]);
         command.arg("--root").arg(place.root()).args(args);
         Self::of(command)
     }
 
     /// Starts a command line of `serve`.
-    pub(crate) fn of(mut command: Command) -> Self {
+    pub fn of(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -68,36 +69,36 @@ impl Serving {
     }
 
     /// The number of the process.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// The port that it listens on.
-    pub(crate) fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         let port = self.ready["port"].as_u64().expect("a port");
         port.try_into().expect("a port is small")
     }
 
     /// The printed token.
-    pub(crate) fn token(&self) -> &str {
+    pub fn token(&self) -> &str {
         self.ready["token"].as_str().expect("a token")
     }
 
     /// Path and query of the printed address.
-    pub(crate) fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         let url = self.ready["url"].as_str().expect("an address");
         let base = format!("http://127.0.0.1:{}", self.port());
         url.strip_prefix(&base).expect("the address is that of the port")
     }
 
     /// Sends a signal.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).expect("a process number");
         kill(Pid::from_raw(pid), signal).expect("the process is there");
     }
 
     /// Waits for its end.
-    pub(crate) fn end(mut self) -> Ended {
+    pub fn end(mut self) -> Ended {
         let log = self.log.recv_timeout(LONGEST).expect("it ends in time");
         let status = self.child.wait().expect("it has ended");
         Ended {
@@ -107,7 +108,7 @@ impl Serving {
     }
 
     /// Ends it as a service is ended.
-    pub(crate) fn stop(self) -> Ended {
+    pub fn stop(self) -> Ended {
         self.signal(Signal::SIGTERM);
         self.end()
     }
@@ -122,12 +123,12 @@ impl Drop for Serving {
 }
 
 /// `instance.json` of a place.
-pub(crate) fn instance(place: &Workplace) -> PathBuf {
+pub fn instance(place: &Workplace) -> PathBuf {
     place.data().join("instance.json")
 }
 
 /// `token ARGS`: what it prints.
-pub(crate) fn token(place: &Workplace, args: &[&str]) -> String {
+pub fn token(place: &Workplace, args: &[&str]) -> String {
     let mut command = place.command(&["token"]);
     let output = command.args(args).output().expect("rtc-headless starts");
     assert!(output.status.success(), "{}", text(&output.stderr));

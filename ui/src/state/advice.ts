@@ -1,0 +1,27 @@
+import { isLineError, LINE_CLOSED, LINE_TIMEOUT, RpcError } from '../wire/errors';
+import type { Code } from '../wire/generated';
+
+/** What a person can do about an error, by its code. */
+const ADVICE: { [code in Code | typeof LINE_CLOSED | typeof LINE_TIMEOUT]?: string } = {
+  [LINE_CLOSED]: 'The connection broke before the answer came. It is made again by itself; then try again.',
+  [LINE_TIMEOUT]: 'The server did not answer in time. Look whether it still runs, then try again.',
+  'session.not_found': 'This session is gone, maybe deleted elsewhere. Choose another one.',
+  'session.closed': 'This session is closed. Open it again to go on.',
+  'approval.closed': 'It was already answered, here or on another device.',
+  'rtc.invalid_state': 'The call has gone on in the meantime; there is nothing left to decide.',
+  'rtc.not_found': 'The call is gone, maybe with its session.',
+  'store.full': 'Free some space on the disk of the server, then try again. Nothing is lost.',
+  'engine.shutting_down': 'The server is ending. Start it again, then reload this page.',
+  'auth.permission_denied': 'This sign-in may look on, but not do this.',
+};
+
+/** An error in words: what happened, and what to do. */
+export function explain(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const advice = error instanceof RpcError ? ADVICE[error.code as Code] : undefined;
+  if (isLineError(error)) {
+    return advice ?? message;
+  }
+  const sentence = message === '' ? '' : `${message[0]!.toUpperCase()}${message.slice(1)}`;
+  return [sentence.replace(/([^.!?])$/, '$1.'), advice].filter(Boolean).join(' ');
+}

@@ -1,0 +1,249 @@
+import { Database } from '../store/database';
+import { isTurnOver } from '../store/merge';
+import { Topic, type TopicState } from '../store/topic';
+import { Client, isUpdate, type ClientOptions, type LineState, type SignIn } from '../wire/client';
+import { isLineError, RpcError } from '../wire/errors';
+import type { LiveEvent, Methods, Project, Session } from '../wire/generated';
+import { newId } from '../wire/ids';
+import { explain } from './advice';
+import { waitOf } from './calls';
+import { Conversation } from './conversation.svelte';
+import { watch } from './watch';
+
+/** Something to tell the user until they have read it. */
+export interface Notice {
+  id: number;
+  text: string;
+  isError: boolean;
+}
+
+/** The draft of a session that does not exist yet. */
+const NEW_SESSION = 'new';
+/** A send whose reply was lost is repeated under the same id, which makes no second message. */
+const SEND_TRIES = 3;
+
+/** Everything that the page shows. */
+export class App {
+  line = $state.raw<LineState>({ phase: 'connecting' });
+  topicState = $state.raw<TopicState>({ phase: 'loading' });
+  signIn = $state.raw<SignIn | null>(null);
+  sessions = $state.raw<Session[]>([]);
+  projects = $state.raw<Project[]>([]);
+  /** Calls that wait for the user, by session. */
+  waiting = $state.raw<ReadonlyMap<string, number>>(new Map());
+  /** Sessions in which something goes on. */
+  busy = $state.raw<ReadonlySet<string>>(new Set());
+  selected = $state<string | null>(null);
+  conversation = $state.raw<Conversation | null>(null);
+  notices = $state.raw<Notice[]>([]);
+
+  readonly waitingElsewhere = $derived(
+    [...this.waiting].reduce((sum, [id, count]) => (id === this.selected ? sum : sum + count), 0),
+  );
+
+  readonly #client: Client;
+  #database: Database | null = null;
+  #topic: Topic | null = null;
+  #stops: (() => void)[] = [];
+  #noticeId = 0;
+
+  constructor(options: ClientOptions) {
+    this.#client = new Client(options, {
+      state: (state) => {
+        this.line = state;
+        if (state.phase === 'connected') {
+          void this.#loadProjects();
+        }
+      },
+      signedIn: (signIn) => this.#signedIn(signIn),
+    });
+  }
+
+  /** The connection, for what has a state of its own. */
+  get client(): Client {
+    return this.#client;
+  }
+
+  /** Connects. */
+  start(): void {
+    this.#client.connect();
+  }
+
+  /** Ends everything. */
+  close(): void {
+    this.#stops.forEach((stop) => stop());
+    this.conversation?.close();
+    this.#topic?.close();
+    this.#client.close();
+    this.#database?.close();
+  }
+
+  /** Shows a session, or with `null` the place to begin one. */
+  select(session_id: string | null): void {
+    if (session_id === this.selected && (session_id === null || this.conversation !== null)) {
+      return;
+    }
+    this.selected = session_id;
+    this.conversation?.close();
+    this.conversation = null;
+    this.#openSelected();
+  }
+
+  /** Sends a message, beginning a session if none is shown. Rejects if it was not taken. */
+  async send(text: string, project_id: string | null): Promise<void> {
+    const current = this.selected;
+    const client_session_id = this.conversation?.session?.client_id ?? newId();
+    const request: Methods['v1.message.send']['request'] = {
+      content_data: { type: 'text', data: text },
+      client_session_id,
+      client_id: newId(),
+      ...(current === null ? {} : { server_session_id: current }),
+      ...(current === null && project_id !== null ? { project_id } : {}),
+    };
+    const { session_id } = await this.#callUntilAnswered('v1.message.send', request);
+    if (this.selected === current) {
+      this.select(session_id);
+    }
+  }
+
+  /** Gives a session another title. */
+  async rename(session_id: string, title: string): Promise<void> {
+    await this.#client.call('v1.session.update', { session_id, title });
+  }
+
+  /** Takes a session out of the list, with everything that was said in it. */
+  async remove(session_id: string): Promise<void> {
+    const deleted_at = new Date().toISOString();
+    await this.#client.call('v1.session.update', { session_id, deleted_at });
+  }
+
+  /** The text that was left in the composer. */
+  async draft(session_id: string | null): Promise<string> {
+    return (await this.#database?.drafts.get(session_id ?? NEW_SESSION))?.text ?? '';
+  }
+
+  /** Keeps the text of the composer. */
+  async setDraft(session_id: string | null, text: string): Promise<void> {
+    const key = session_id ?? NEW_SESSION;
+    await (text === '' ? this.#database?.drafts.delete(key) : this.#database?.drafts.put({ key, text }));
+  }
+
+  /** Runs something that the user asked for, and tells them if it failed. */
+  async attempt(action: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      this.tell(explain(error), true);
+      return false;
+    }
+  }
+
+  /** Shows a notice. */
+  tell(text: string, isError = false): void {
+    const others = this.notices.filter((notice) => notice.text !== text);
+    this.notices = [...others.slice(-2), { id: ++this.#noticeId, text, isError }];
+  }
+
+  /** Takes a notice away. */
+  dismiss(id: number): void {
+    this.notices = this.notices.filter((notice) => notice.id !== id);
+  }
+
+  #signedIn(signIn: SignIn): void {
+    this.signIn = signIn;
+    const database = new Database(signIn.user_id);
+    const topic = new Topic(`topic:u=${signIn.user_id}`, this.#client, database, {
+      state: (state) => (this.topicState = state),
+      cleared: () => {
+        this.tell('The history on the server was cleared or replaced. What is shown now is what it has.');
+        this.conversation?.close();
+        this.#openSelected();
+      },
+    });
+    this.#database = database;
+    this.#topic = topic;
+    this.#stops = [
+      watch(
+        () => database.sessions.toArray(),
+        (sessions) => this.#list(sessions),
+      ),
+      watch(
+        () => database.rtcs.where('status').anyOf('pending', 'sent', 'executing').toArray(),
+        (rtcs) => {
+          const waiting = new Map<string, number>();
+          for (const rtc of rtcs.filter((rtc) => waitOf(rtc) !== null)) {
+            waiting.set(rtc.session_id, (waiting.get(rtc.session_id) ?? 0) + 1);
+          }
+          this.waiting = waiting;
+        },
+      ),
+      watch(
+        () => database.turns.toArray(),
+        (turns) =>
+          (this.busy = new Set(
+            turns.filter((turn) => !isTurnOver(turn.status)).map((turn) => turn.session_id),
+          )),
+      ),
+    ];
+    topic.start();
+    this.#client.subscribeLive(`live:u=${signIn.user_id}`, (event) => this.#live(event));
+    this.#openSelected();
+  }
+
+  /** Lists sessions, and leaves the one that is shown if it was deleted, maybe in another window. */
+  #list(sessions: Session[]): void {
+    const shown = this.sessions.find(({ id }) => id === this.selected);
+    this.sessions = sessions.sort((one, other) => Date.parse(other.updated_at) - Date.parse(one.updated_at));
+    if (shown && !sessions.some(({ id }) => id === shown.id)) {
+      this.select(null);
+      this.tell(`“${shown.title}” was deleted.`);
+    }
+  }
+
+  #live(event: LiveEvent): void {
+    if (isUpdate(event)) {
+      this.conversation?.live(event);
+    } else if (event.type === 'progress') {
+      this.conversation?.progress(event.data);
+    } else if (event.type === 'trouble') {
+      this.tell(explain(new RpcError(event.data.code, event.data.message)), true);
+    }
+  }
+
+  async #loadProjects(): Promise<void> {
+    try {
+      this.projects = (await this.#client.call('v1.project.list', {})).items;
+    } catch (error) {
+      // A broken line is told of by the line itself, and with the next one they are asked for again.
+      if (!isLineError(error)) {
+        this.tell(explain(error), true);
+      }
+    }
+  }
+
+  #openSelected(): void {
+    const session_id = this.selected;
+    if (session_id === null || this.#database === null || this.#topic === null) {
+      return;
+    }
+    const topic = this.#topic;
+    this.conversation = new Conversation(session_id, this.#client, this.#database);
+    void this.attempt(() => topic.open(session_id));
+  }
+
+  async #callUntilAnswered<M extends keyof Methods>(
+    method: M,
+    request: Methods[M]['request'],
+  ): Promise<Methods[M]['result']> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#client.call(method, request);
+      } catch (error) {
+        if (!isLineError(error) || attempt === SEND_TRIES) {
+          throw error;
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import { isMessageWhole } from '../store/merge';
+import type { ContentData, ErrorContent, Message, Rtc, ToolCall, Turn } from '../wire/generated';
+
+/** One thing in a conversation as it is shown. */
+export type Entry =
+  | { kind: 'user'; id: string; text: string; isQueued: boolean }
+  | { kind: 'answer'; id: string; text: string; isStreaming: boolean; isBroken: boolean }
+  | { kind: 'thinking'; id: string; text: string; isStreaming: boolean }
+  | { kind: 'call'; id: string; call: ToolCall; output: ToolCall | null; rtc: Rtc | null }
+  | { kind: 'error'; id: string; error: ErrorContent }
+  | { kind: 'stopped'; id: string };
+
+/** Parsed once: while text streams, the other messages are looked at in every frame. */
+const contents = new WeakMap<Message, ContentData | null>();
+
+/** What a message says, or nothing where this page does not know its type. */
+export function contentOf(message: Message): ContentData | null {
+  let content = contents.get(message);
+  if (content === undefined) {
+    content = parse(message.content);
+    contents.set(message, content);
+  }
+  return content;
+}
+
+function parse(text: string): ContentData | null {
+  try {
+    const content = JSON.parse(text) as ContentData;
+    return typeof content === 'object' && content !== null ? content : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Puts text in the making over stored messages. A message that is whole stays as it is, however late text arrives. */
+export function withLive(stored: Message[], live: ReadonlyMap<string, Message>): Message[] {
+  if (live.size === 0) {
+    return stored;
+  }
+  const ids = new Set(stored.map((message) => message.id));
+  const shown = stored.map((message) =>
+    isMessageWhole(message.streaming_status) ? message : (live.get(message.id) ?? message),
+  );
+  return [...shown, ...[...live.values()].filter((message) => !ids.has(message.id))];
+}
+
+/**
+ * Makes what is shown of messages and calls: a call and its result are one entry, a turn that was stopped says so at its
+ * end, queued messages are last.
+ */
+export function entriesOf(messages: Message[], rtcs: Rtc[], turns: Turn[]): Entry[] {
+  const rtcByMessage = new Map(rtcs.map((rtc) => [rtc.message_id, rtc]));
+  const outputs = new Map<string, ToolCall>();
+  for (const message of messages) {
+    const content = contentOf(message);
+    if (content?.type === 'toolcall_output' && message.parent_message_id !== null) {
+      outputs.set(message.parent_message_id, content.data);
+    }
+  }
+  const sorted = [...messages].sort((one, other) => one.global_offset - other.global_offset);
+  const stopped = new Set(turns.filter(({ status }) => status === 'cancelled').map(({ id }) => id));
+  const lastOfStopped = new Map<string, string>();
+  for (const { id, turn_id } of sorted) {
+    if (turn_id !== null && stopped.has(turn_id)) {
+      lastOfStopped.set(turn_id, id);
+    }
+  }
+  const ends = new Map([...lastOfStopped].map(([turn, message]) => [message, turn]));
+  const entries: Entry[] = [];
+  for (const message of sorted) {
+    const { id } = message;
+    const entry = entryOf(message, outputs.get(id) ?? null, rtcByMessage.get(id) ?? null);
+    if (entry !== null) {
+      entries.push(entry);
+    }
+    const turn = ends.get(id);
+    if (turn !== undefined) {
+      entries.push({ kind: 'stopped', id: `end of ${turn}` });
+    }
+  }
+  const isQueued = (entry: Entry) => entry.kind === 'user' && entry.isQueued;
+  return [...entries.filter((entry) => !isQueued(entry)), ...entries.filter(isQueued)];
+}
+
+/** The same entry as long as nothing of it changes, so that a frame of streamed text touches one entry only. */
+const made = new WeakMap<Message, { output: ToolCall | null; rtc: Rtc | null; entry: Entry | null }>();
+
+function entryOf(message: Message, output: ToolCall | null, rtc: Rtc | null): Entry | null {
+  const former = made.get(message);
+  if (former && former.output === output && former.rtc === rtc) {
+    return former.entry;
+  }
+  const entry = makeEntry(message, output, rtc);
+  made.set(message, { output, rtc, entry });
+  return entry;
+}
+
+function makeEntry(message: Message, output: ToolCall | null, rtc: Rtc | null): Entry | null {
+  const content = contentOf(message);
+  const { id, streaming_status } = message;
+  const isStreaming = streaming_status === 'streaming';
+  switch (content?.type) {
+    case 'text':
+      return { kind: 'user', id, text: content.data, isQueued: streaming_status === 'pending' };
+    case 'markdown':
+      return { kind: 'answer', id, text: content.data, isStreaming, isBroken: streaming_status === 'failed' };
+    case 'thinking':
+      return { kind: 'thinking', id, text: content.data, isStreaming };
+    case 'toolcall_input':
+      return { kind: 'call', id, call: content.data, output, rtc };
+    case 'error':
+      return { kind: 'error', id, error: content.data };
+    default:
+      return null;
+  }
+}
+
+/** The arguments of a call: checked where there is a record of it, else as the model wrote them. */
+export function parametersOf({ call, rtc }: { call: ToolCall; rtc: Rtc | null }): unknown {
+  if (rtc) {
+    return rtc.parameters;
+  }
+  try {
+    return JSON.parse(call.input) as unknown;
+  } catch {
+    return call.input;
+  }
+}

@@ -1,0 +1,201 @@
+import { RpcError } from '../wire/errors';
+import type { Code, FileEntry, FileKind, Methods } from '../wire/generated';
+import { explain } from './advice';
+
+/** What the files need of a connection. */
+interface FilesLine {
+  call<M extends keyof Methods>(method: M, request: Methods[M]['request']): Promise<Methods[M]['result']>;
+}
+
+/** A folder that is shown. */
+export type Folder =
+  { phase: 'loading' } | { phase: 'listed'; entries: FileEntry[] } | { phase: 'failed'; reason: string };
+
+/** A file that is open. */
+export interface OpenFile {
+  path: string;
+  /** The text on disk when it was last read or saved, and what it is known by. */
+  saved: string;
+  hash: string;
+  /** The text as the user has it. */
+  text: string;
+  /** The file was changed or removed by somebody else since it was read. */
+  isConflicting: boolean;
+  isSaving: boolean;
+}
+
+/** The most bytes of a file that is edited here; a larger one is for a real editor. */
+const MAX_BYTES = 2 * 1024 * 1024;
+
+/** The folder of a project: a tree, and files that are edited by hand. */
+export class Files {
+  folders = $state<Record<string, Folder>>({});
+  expanded = $state<string[]>(['/']);
+  /** Files with changes that are not saved stay here while another one is looked at. */
+  files = $state<Record<string, OpenFile>>({});
+  shown = $state<string | null>(null);
+  error = $state<string | null>(null);
+
+  readonly file = $derived(this.shown === null ? undefined : this.files[this.shown]);
+
+  constructor(
+    readonly project_id: string,
+    private readonly line: FilesLine,
+  ) {}
+
+  /** Lists all folders that are open, again. */
+  async refresh(): Promise<void> {
+    await Promise.all(this.expanded.map((path) => this.#list(path)));
+  }
+
+  /** Opens or closes a folder. */
+  async toggle(path: string): Promise<void> {
+    if (this.expanded.includes(path)) {
+      this.expanded = this.expanded.filter((expanded) => expanded !== path);
+    } else {
+      this.expanded.push(path);
+      await this.#list(path);
+    }
+  }
+
+  /** Opens or shows an entry, of a link what it leads to. */
+  async choose(path: string, kind: FileKind): Promise<void> {
+    this.error = null;
+    try {
+      const { project_id } = this;
+      const target =
+        kind === 'link' ? (await this.line.call('v1.fs.stat', { project_id, path })).item.kind : kind;
+      await (target === 'folder' ? this.toggle(path) : this.show(path));
+    } catch (error) {
+      this.error = explain(error);
+    }
+  }
+
+  /** Shows a file; one with unsaved changes as it was left. */
+  async show(path: string): Promise<void> {
+    this.error = null;
+    if (!isChanged(this.files[path])) {
+      try {
+        await this.#read(path);
+      } catch (error) {
+        this.error = explain(error);
+        return;
+      }
+    }
+    this.shown = path;
+  }
+
+  /** Goes back to the tree. */
+  leave(): void {
+    if (this.shown !== null && !isChanged(this.file)) {
+      delete this.files[this.shown];
+    }
+    this.shown = null;
+    this.error = null;
+  }
+
+  /** Drops the user's changes and reads the file as it is now. */
+  async reload(): Promise<void> {
+    await this.#change((file) => this.#read(file.path));
+  }
+
+  /** Saves, if the file is still what it was when it was read. */
+  async save(): Promise<void> {
+    await this.#change((file) => this.#write(file, file.hash));
+  }
+
+  /** Saves over what somebody else wrote. */
+  async overwrite(): Promise<void> {
+    await this.#change(async (file) => {
+      await this.#write(file, await this.#hash(file.path));
+    });
+  }
+
+  async #list(path: string): Promise<void> {
+    this.folders[path] ??= { phase: 'loading' };
+    try {
+      const entries: FileEntry[] = [];
+      let cursor: string | null | undefined = null;
+      do {
+        const request: Methods['v1.fs.list']['request'] = { project_id: this.project_id, path, cursor };
+        const page = await this.line.call('v1.fs.list', request);
+        entries.push(...page.items);
+        cursor = page.next_cursor;
+      } while (cursor);
+      const rank = (entry: FileEntry) => (entry.kind === 'folder' ? 0 : 1);
+      const sorted = entries.sort(
+        (one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name),
+      );
+      this.folders[path] = { phase: 'listed', entries: sorted };
+    } catch (error) {
+      this.folders[path] = { phase: 'failed', reason: explain(error) };
+    }
+  }
+
+  async #read(path: string): Promise<void> {
+    const request = { project_id: this.project_id, path, format: 'text', limit: MAX_BYTES } as const;
+    const { content, hash, next_offset } = await this.line.call('v1.fs.read', request);
+    if (next_offset != null) {
+      throw new RpcError('file.too_large', `${path} has more than ${MAX_BYTES / 1024 / 1024} MB of text`);
+    }
+    // As a text field gives it back; the server keeps the line ends that the file has.
+    const saved = content.replaceAll('\r\n', '\n');
+    this.files[path] = { path, saved, hash, text: saved, isConflicting: false, isSaving: false };
+  }
+
+  /** Of the content on disk; nothing where there is no file any more. */
+  async #hash(path: string): Promise<string | null> {
+    try {
+      return (await this.line.call('v1.fs.stat', { project_id: this.project_id, path })).item.hash;
+    } catch (error) {
+      if (hasCode(error, 'file.not_found')) {
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  async #write(file: OpenFile, base_hash: string | null): Promise<void> {
+    const { project_id } = this;
+    const content = file.text;
+    try {
+      const { hash } = await this.line.call('v1.fs.write', {
+        project_id,
+        path: file.path,
+        content,
+        base_hash,
+      });
+      Object.assign(file, { saved: content, hash, isConflicting: false });
+    } catch (error) {
+      if (!hasCode(error, 'file.conflict') && !hasCode(error, 'file.not_found')) {
+        throw error;
+      }
+      file.isConflicting = true;
+    }
+  }
+
+  async #change(change: (file: OpenFile) => Promise<void>): Promise<void> {
+    const { file } = this;
+    if (!file || file.isSaving) {
+      return;
+    }
+    this.error = null;
+    file.isSaving = true;
+    try {
+      await change(file);
+    } catch (error) {
+      this.error = explain(error);
+    } finally {
+      file.isSaving = false;
+    }
+  }
+}
+
+function hasCode(error: unknown, code: Code): boolean {
+  return error instanceof RpcError && error.code === code;
+}
+
+/** Whether a file has changes that are not saved. */
+export function isChanged(file: OpenFile | undefined): boolean {
+  return file !== undefined && file.text !== file.saved;
+}

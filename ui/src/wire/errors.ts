@@ -1,0 +1,52 @@
+/** A request that was refused or did not get through. Branch on `code`, never on the text. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The page's cookie is not valid any more. */
+export class SignedOutError extends Error {
+  override readonly name = 'SignedOutError';
+}
+
+/** The line broke before the answer came. */
+export const LINE_CLOSED = 'line.closed';
+/** No answer in time. */
+export const LINE_TIMEOUT = 'line.timeout';
+/** The position is not one of the stream any more. */
+export const UNRECOVERABLE_POSITION = 'line.unrecoverable_position';
+
+/** The client library's own codes that a caller can do something about. */
+const LIBRARY_CODES: Record<number, string> = {
+  1: LINE_TIMEOUT,
+  2: LINE_CLOSED,
+  4: LINE_CLOSED,
+  11: LINE_CLOSED,
+  112: UNRECOVERABLE_POSITION,
+};
+
+/** Whether a request got no answer; it may or may not have had its effect. */
+export function isLineError(error: unknown): boolean {
+  return error instanceof RpcError && (error.code === LINE_CLOSED || error.code === LINE_TIMEOUT);
+}
+
+/** Makes an `RpcError` of what the client library rejects with: `{code: number, message: "code: text"}`. */
+export function toRpcError(reason: unknown): RpcError {
+  if (reason instanceof RpcError) {
+    return reason;
+  }
+  const { code, message } = (reason ?? {}) as { code?: unknown; message?: unknown };
+  const text = typeof message === 'string' ? message : String(reason);
+  const known = typeof code === 'number' ? LIBRARY_CODES[code] : undefined;
+  if (known !== undefined) {
+    return new RpcError(known, text);
+  }
+  const split = /^([a-z][a-z_]*(?:\.[a-z_]+)*): ([\s\S]*)$/.exec(text);
+  return split ? new RpcError(split[1]!, split[2]!) : new RpcError('rpc.internal_error', text);
+}
