@@ -13,6 +13,10 @@ use crate::worker::WORKER_COMMAND;
 /// How much of what a worker says of itself is logged at a time, in bytes.
 const LOG_BYTES: usize = 4096;
 
+/// What the engine is told by variables. It would keep the compiled form of all that it runs, each script included, in
+/// files below the user's home; and it would bring WebAssembly into each world, which no script reaches.
+const ENGINE_SWITCHES: [(&str, &str); 2] = [("V82JSC_NO_BC_CACHE", "1"), ("QJS_NO_WASM", "1")];
+
 /// Starts workers and keeps one that has nothing to do. Cheap to clone.
 #[derive(Clone)]
 pub struct Workers {
@@ -36,7 +40,9 @@ impl Workers {
         let command = ChildCommand {
             program,
             arguments: vec![OsString::from(WORKER_COMMAND)],
-            environment: Vec::new(),
+            environment: ENGINE_SWITCHES
+                .map(|(name, value)| (name.into(), value.into()))
+                .to_vec(),
         };
         Self {
             inner: Arc::new(Inner {
