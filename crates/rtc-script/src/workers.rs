@@ -26,6 +26,8 @@ pub struct Workers {
 struct Inner {
     command: ChildCommand,
     idle: Mutex<Option<Worker>>,
+    /// Held while a worker is looked for or started, so that a call takes the one that is being started for it.
+    starting: tokio::sync::Mutex<()>,
 }
 
 /// A worker that runs nothing. Dropping it ends its process.
@@ -48,16 +50,28 @@ impl Workers {
             inner: Arc::new(Inner {
                 command,
                 idle: Mutex::default(),
+                starting: tokio::sync::Mutex::default(),
             }),
         }
     }
 
     /// The warm worker, or a new one.
     pub(crate) async fn take(&self) -> Result<Worker, ToolError> {
+        let _one = self.inner.starting.lock().await;
         let idle = self.idle().take();
         match idle.filter(|worker| !worker.peer.is_closed()) {
             Some(worker) => Ok(worker),
             None => self.start().await,
+        }
+    }
+
+    /// Starts a worker, if there is no warm one, for a script that will probably run. It makes itself ready on its own,
+    /// during all that comes before the script: above all the user's Yes. If that fails, [`Workers::take`] tells why.
+    pub(crate) async fn get_ready(&self) {
+        let _one = self.inner.starting.lock().await;
+        let is_there = self.idle().as_ref().is_some_and(|idle| !idle.peer.is_closed());
+        if !is_there && let Ok(worker) = self.start().await {
+            self.give_back(worker);
         }
     }
 

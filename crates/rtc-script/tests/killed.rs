@@ -47,8 +47,14 @@ async fn a_killed_worker_is_told_and_replaced() {
     let place = place::place(&[]);
     let code =
         "await rtcAgent.fs.write('/a', '1');\nconsole.log('ready');\nawait rtcAgent.system.delay(60000)";
+    let args = json!({"title": "t", "code": code});
+    // It is started while the user still looks at what the script would do.
+    place.script.preview(&place.context, &args).await.unwrap();
+    let ready = children();
+    assert_eq!(ready.len(), 1);
     let kill = |_: &str| {
         let children = children();
+        assert_eq!(children, ready);
         let [worker] = children[..] else {
             panic!("{children:?}")
         };
@@ -61,10 +67,7 @@ async fn a_killed_worker_is_told_and_replaced() {
         let worker = rustix::process::Pid::from_raw(i32::try_from(worker).unwrap()).unwrap();
         rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
     };
-    let error = place
-        .call_telling(json!({"title": "t", "code": code}), kill)
-        .await
-        .unwrap_err();
+    let error = place.call_telling(args, kill).await.unwrap_err();
     insta::assert_snapshot!(error, @"
     the process of the script ended (signal: 9 (SIGKILL)) (line 2)
     It had already changed `/a`.
