@@ -25,7 +25,7 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-gpu'],
 });
 const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: 'en-GB' });
-context.setDefaultTimeout(15_000);
+context.setDefaultTimeout(60_000);
 
 /** What the browser complains of, and what it asks of others. A server that was killed is no complaint. */
 const complaints = [];
