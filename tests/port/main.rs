@@ -12,6 +12,7 @@ mod ending;
 mod frames;
 mod peers;
 mod requests;
+mod running;
 mod serving;
 mod starting;
 mod tokens;
