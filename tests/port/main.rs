@@ -14,6 +14,7 @@ mod files;
 mod frames;
 mod peers;
 mod requests;
+mod running;
 mod sessions;
 mod starting;
 mod tokens;

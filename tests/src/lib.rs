@@ -2,9 +2,12 @@
 
 #![allow(
     clippy::disallowed_methods,
+    clippy::disallowed_macros,
     reason = "tests start processes and look at files from outside"
 )]
 
+#[cfg(target_os = "linux")]
+pub mod dialogue;
 pub mod model_server;
 #[cfg(target_os = "linux")]
 mod processes;

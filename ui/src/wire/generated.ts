@@ -542,6 +542,8 @@ export interface MessageSend {
   agent_prompt?: string | null;
   /** The folder that a new session works in; absent: that of the window, or the first one that is served. */
   project_id?: ProjectId | null;
+  /** What is asked before a tool runs in a new session; absent: as it is configured. Needs the scope `approve`, too. */
+  mode?: Mode | null;
 }
 
 /** How much is asked before a tool runs. */
