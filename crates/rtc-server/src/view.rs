@@ -171,7 +171,7 @@ impl View {
         }
     }
 
-    /// Whether the session tells of a call.
+    /// The session.
     pub(crate) fn session(&self) -> SessionId {
         self.session
     }
