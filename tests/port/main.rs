@@ -6,13 +6,17 @@
     reason = "tests start processes and look at files from outside"
 )]
 
+mod browser;
 mod client;
 mod crowd;
 mod ending;
+mod follower;
 mod frames;
+mod passage;
 mod peers;
 mod requests;
 mod serving;
 mod starting;
 mod tokens;
 mod turns;
+mod wrong;

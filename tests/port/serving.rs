@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rtc_tests::model_server::{Dialect, ModelServer};
 use rtc_tests::{Workplace, text};
 use serde_json::Value;
 
@@ -34,6 +35,20 @@ impl Serving {
     /// Starts `serve --root ROOT ARGS` and waits until it is ready.
     pub(crate) fn start(place: &Workplace, args: &[&str]) -> Self {
         let mut command = place.command(&["serve"]);
+        command.arg("--root").arg(place.root()).args(args);
+        Self::of(command)
+    }
+
+    /// Starts `serve --root ROOT ARGS` with a model that this server is.
+    pub(crate) fn with_model(place: &Workplace, model: &ModelServer, args: &[&str]) -> Self {
+        let config = format!(
+            "model = \"scripted\"\n[models.scripted]\napi = \"openai-chat\"\nbase_url = \"{}\"\nmodel = \"m-1\"\n",
+            model.base_url(Dialect::Chat)
+        );
+        let file = place.path().join("config.toml");
+        std::fs::write(&file, config).expect("the configuration is written");
+        let mut command = place.command(&["serve"]);
+        command.arg("--config").arg(file);
         command.arg("--root").arg(place.root()).args(args);
         Self::of(command)
     }
@@ -81,6 +96,11 @@ impl Serving {
     /// The printed token.
     pub(crate) fn token(&self) -> &str {
         self.ready["token"].as_str().expect("a token")
+    }
+
+    /// The user.
+    pub(crate) fn user(&self) -> &str {
+        self.ready["user_id"].as_str().expect("a user")
     }
 
     /// Path and query of the printed address.

@@ -1,6 +1,7 @@
 //! `setup`: what a build and its tests need. Quick when nothing is missing.
 
-use std::fs;
+mod peers;
+
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -23,6 +24,9 @@ enum What {
     Program(&'static str),
     /// A file. Only asked for where the build would take it from there.
     File(&'static str),
+    /// A module of the system's Python.
+    #[cfg(target_os = "linux")]
+    Module(&'static str),
 }
 
 impl What {
@@ -30,12 +34,18 @@ impl What {
         match self {
             Self::Program(name) => shell::on_search_path(name),
             Self::File(path) => Path::new(path).exists(),
+            #[cfg(target_os = "linux")]
+            Self::Module(name) => {
+                shell::succeeds(Command::new("python3").args(["-c", &format!("import {name}")]))
+            }
         }
     }
 
     fn name(&self) -> &'static str {
         match self {
             Self::Program(name) | Self::File(name) => name,
+            #[cfg(target_os = "linux")]
+            Self::Module(name) => name,
         }
     }
 }
@@ -63,7 +73,7 @@ const EVERYWHERE: &[Need] = &[
     Need {
         what: What::Program("node"),
         package: "nodejs",
-        why: "runs the published client against the port in a test",
+        why: "runs the published client of JavaScript against the port in a test",
     },
     Need {
         what: What::Program("npm"),
@@ -71,11 +81,6 @@ const EVERYWHERE: &[Need] = &[
         why: "installs that client",
     },
 ];
-
-/// The folder of the published client, and within it what npm installed for which lock file.
-const PEERS: &str = "tests/port/peers";
-const LOCK: &str = "package-lock.json";
-const INSTALLED: &str = "node_modules/.installed.json";
 
 #[cfg(target_os = "linux")]
 const LINUX: &[Need] = &[
@@ -88,6 +93,16 @@ const LINUX: &[Need] = &[
         what: What::File("/usr/include/simde/simde-common.h"),
         package: "libsimde-dev",
         why: "without it the build of the script engine fetches it with git, see .cargo/simde.cmake",
+    },
+    Need {
+        what: What::Program("python3"),
+        package: "python3",
+        why: "runs the published client of Python against the port in a test",
+    },
+    Need {
+        what: What::Module("ensurepip"),
+        package: "python3-venv",
+        why: "installs that client in an environment of its own",
     },
 ];
 #[cfg(not(target_os = "linux"))]
@@ -113,7 +128,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     if !missing.is_empty() {
         install_all(&missing)?;
     }
-    install_peers(&root.join(PEERS))
+    peers::install(root)
 }
 
 /// Installs what is missing, and looks whether it is there then.
@@ -132,29 +147,6 @@ fn install_all(missing: &[&Need]) -> Result<()> {
         }
         None => Ok(()),
     }
-}
-
-/// Installs the published client at exactly the versions of the lock file, unless that was done already.
-fn install_peers(folder: &Path) -> Result<()> {
-    let lock = fs::read(folder.join(LOCK)).with_context(|| format!("cannot read {PEERS}/{LOCK}"))?;
-    let installed = folder.join(INSTALLED);
-    if fs::read(&installed).is_ok_and(|of| of == lock) {
-        return Ok(());
-    }
-    // On Windows npm is a script, which only its own shell starts.
-    let mut npm = if cfg!(windows) {
-        let mut shell = Command::new("cmd");
-        shell.args(["/C", "npm"]);
-        shell
-    } else {
-        Command::new("npm")
-    };
-    // No script of a package runs: none is needed.
-    shell::run(
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(folder),
-    )?;
-    fs::write(&installed, lock).with_context(|| format!("cannot write {PEERS}/{INSTALLED}"))
 }
 
 fn check_rust(root: &Path) -> Result<()> {
