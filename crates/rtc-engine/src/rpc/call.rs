@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::stored::StoredRtc;
 
 impl Engine {
-    pub(super) async fn rtc_list(&self, ask: RtcList) -> Result<Page<Rtc, RtcId>, RpcError> {
+    pub(super) async fn rtc_list(&self, caller: &Caller, ask: RtcList) -> Result<Page<Rtc, RtcId>, RpcError> {
         self.known_session(ask.session_id).await?;
         let after = match ask.cursor {
             Some(cursor) => self.known_rtc(cursor).await?.entity.offset,
@@ -26,11 +26,16 @@ impl Engine {
         let limit = count(ask.limit.get());
         let read = self.inner.records.rtcs_after(ask.session_id, after, limit + 1);
         let rtcs = read.await?.into_iter().map(|stored| stored.entity).collect();
-        Ok(page(rtcs, limit, |rtc: &Rtc| rtc.id))
+        let mut page = page(rtcs, limit, |rtc: &Rtc| rtc.id);
+        page.items.retain(|rtc| is_shown(caller, rtc));
+        Ok(page)
     }
 
-    pub(super) async fn rtc_get(&self, ask: RtcGet) -> Result<Item<Rtc>, RpcError> {
+    pub(super) async fn rtc_get(&self, caller: &Caller, ask: RtcGet) -> Result<Item<Rtc>, RpcError> {
         let item = self.known_rtc(ask.rtc_id).await?.entity;
+        if !is_shown(caller, &item) {
+            return Err(not_found(ask.rtc_id));
+        }
         Ok(Item { item })
     }
 
@@ -218,7 +223,7 @@ impl Engine {
 
     async fn known_rtc(&self, rtc: RtcId) -> Result<StoredRtc, RpcError> {
         let found = self.rtc(rtc).await?;
-        found.ok_or_else(|| RpcError::new(Code::RtcNotFound, format!("there is no call {rtc}")))
+        found.ok_or_else(|| not_found(rtc))
     }
 
     /// The call as it is stored, for a client that does not know that it has ended.
@@ -236,6 +241,16 @@ impl Engine {
             offset: 0,
         })
     }
+}
+
+/// A client that asks nobody for a Yes would run a call that waits for one: it is shown none, as in the stream.
+fn is_shown(caller: &Caller, rtc: &Rtc) -> bool {
+    let approval = rtc.approval.as_ref().map(|approval| approval.state);
+    caller.approvals || approval != Some(ApprovalState::Open)
+}
+
+fn not_found(rtc: RtcId) -> RpcError {
+    RpcError::new(Code::RtcNotFound, format!("there is no call {rtc}"))
 }
 
 /// Calls run on the device of their session, and nobody else says how they ended.
