@@ -77,11 +77,8 @@ impl Here {
     }
 
     pub(super) async fn updates(&self, after: &mut Position) -> Result<Vec<Update>> {
-        let engine = self.app.engine();
-        if after.offset >= engine.position().borrow().offset {
-            return Ok(Vec::new());
-        }
-        let updates = engine.updates(Offset(after.offset), PAGE).await?;
+        // Whatever the position says: it comes after the commit, and what was read already may show the commit's effect.
+        let updates = self.app.engine().updates(Offset(after.offset), PAGE).await?;
         if let Some(last) = updates.last() {
             after.offset = last.offset;
         }
