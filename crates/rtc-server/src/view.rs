@@ -58,6 +58,8 @@ pub(crate) struct View {
     questions: HashSet<String>,
     /// The turns that are not over.
     turns: HashSet<TurnId>,
+    /// Updates told of a turn.
+    has_gone_on: bool,
     /// User messages that no turn has taken.
     waiting: HashSet<MessageId>,
     /// The calls without a result, in the order in which they run.
@@ -75,6 +77,7 @@ impl View {
             session,
             questions: questions.map(|tool| tool.name).collect(),
             turns: HashSet::new(),
+            has_gone_on: false,
             waiting: HashSet::new(),
             calls: BTreeMap::new(),
             inputs: HashMap::new(),
@@ -108,7 +111,11 @@ impl View {
                 UpdateEntity::Session => {
                     read::<Session>(item, data).is_some_and(|session| session.id == self.session)
                 }
-                UpdateEntity::Turn => self.take(read(item, data), |turn: &Turn| turn.session_id, Self::turn),
+                UpdateEntity::Turn => {
+                    let is_of_ours = self.take(read(item, data), |turn: &Turn| turn.session_id, Self::turn);
+                    self.has_gone_on |= is_of_ours;
+                    is_of_ours
+                }
                 UpdateEntity::Message => self.take(
                     read(item, data),
                     |message: &Message| message.session_id,
@@ -174,6 +181,11 @@ impl View {
     /// The session.
     pub(crate) fn session(&self) -> SessionId {
         self.session
+    }
+
+    /// Something has gone on since updates are taken, if only for a moment.
+    pub(crate) fn has_gone_on(&self) -> bool {
+        self.has_gone_on
     }
 
     /// Nothing goes on and nothing waits. To be asked when every update so far was taken: what an update tells of is as

@@ -30,6 +30,8 @@ impl Turn<'_> {
             // Before the updates are read: what is committed after this line wakes the loop again.
             ears.position.borrow_and_update();
             self.show_updates(begun).await?;
+            // What was left may be over by now.
+            *went_on |= begun.view.has_gone_on();
             if begun.view.is_idle() {
                 if !*went_on {
                     self.tell_nothing_left(begun).await?;
