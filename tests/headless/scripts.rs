@@ -2,7 +2,7 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use rtc_tests::{Workplace, assert_whole};
+use rtc_tests::{Workplace, assert_whole, workers_of};
 
 use crate::place::{alone, ask, content, last_id, names, project, put, request, results, shown, tidy};
 use rtc_tests::dialogue::{Dialogue, Ended};
@@ -25,30 +25,6 @@ fn told(place: &Workplace) -> String {
         Some((before, after)) => format!("{before}started at TIME. {after}"),
         None => told,
     }
-}
-
-/// The processes whose parent is or was this one: number and command line.
-fn workers_of(parent: u32) -> Vec<(i32, String)> {
-    let mut found = Vec::new();
-    for id in names(std::path::Path::new("/proc")) {
-        let about = std::path::Path::new("/proc").join(&id);
-        // A process may end while it is looked at.
-        let (Ok(line), Ok(environment)) = (
-            std::fs::read(about.join("cmdline")),
-            std::fs::read(about.join("environ")),
-        ) else {
-            continue;
-        };
-        let expected = format!("RTC_PARENT_PROCESS={parent}");
-        if environment
-            .split(|byte| *byte == 0)
-            .any(|variable| variable == expected.as_bytes())
-        {
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            found.push((id.parse().expect("a number"), line));
-        }
-    }
-    found
 }
 
 #[test]

@@ -9,6 +9,7 @@
 
 mod certificates;
 mod desk;
+mod early;
 mod failures;
 mod limits;
 mod listing;

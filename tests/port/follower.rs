@@ -142,8 +142,10 @@ impl Follower {
     }
 
     fn push(&mut self, frame: &Value) {
-        if frame["push"]["channel"] == self.topic {
-            self.take(&frame["push"]["pub"]);
+        let push = &frame["push"];
+        // Whoever is unsubscribed hears no more of it.
+        if push["channel"] == self.topic && push.get("unsubscribe").is_none() {
+            self.take(&push["pub"]);
         }
     }
 

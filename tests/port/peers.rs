@@ -43,6 +43,7 @@ scenes! {
     reads_in_pages_what_is_too_much_to_recover
     learns_that_the_stream_is_another_one
     learns_that_its_position_is_not_reached_any_more
+    drops_what_it_kept_when_a_history_is_cleared
     loads_its_state_where_a_position_is_refused
     misses_nothing_and_hears_nothing_twice_when_it_is_cut_off
     answers_pings_and_comes_back_after_a_shutdown
@@ -350,6 +351,43 @@ fn learns_that_its_position_is_not_reached_any_more(language: Language) {
     assert_eq!(again["position"], json!({"offset": early.0, "epoch": early.1}));
 }
 
+fn drops_what_it_kept_when_a_history_is_cleared(language: Language) {
+    let place = Workplace::empty();
+    let serving = Serving::start(&place, &[]);
+    let mut follower = Follower::start(&serving, None);
+    turn(&mut follower, "m1");
+    let mut peer = Peer::connect(language, serving.port(), serving.token(), &Value::Null);
+    peer.hear("connected");
+    let topic = topic(&serving);
+    let position = peer.subscribe(&topic)["position"].take();
+    let session = follower.until(|entity| entity.get("mode").is_some())["id"].take();
+    let mut other = Follower::start(&serving, None);
+    other.rpc("v1.history.clear", json!({"session_id": session}));
+    let again = peer.skip_to("subscribed");
+    assert_eq!(
+        (&again["was_recovering"], &again["recovered"]),
+        (&json!(true), &json!(false))
+    );
+    assert_ne!(again["position"]["epoch"], position["epoch"]);
+    let since = json!({"channel": topic, "since": position, "limit": 10});
+    assert_eq!(peer.refused("history", since).0, 112);
+    // From the latest position, and again the same after a restart.
+    let mut follower = Follower::start(&serving, None);
+    let now = json!({"offset": follower.position.0, "epoch": follower.position.1});
+    assert_eq!(again["position"], now);
+    turn(&mut follower, "m2");
+    peer.until(follower.position.0);
+    let start = again["position"]["offset"].as_u64().expect("an offset");
+    let history = follower.history();
+    assert_is_stream(&taken(&mut peer, &topic), start, follower.position.0, &history);
+    let epoch = follower.position.1;
+    drop(serving);
+    assert_eq!(
+        Follower::start(&Serving::start(&place, &[]), None).position.1,
+        epoch
+    );
+}
+
 fn loads_its_state_where_a_position_is_refused(language: Language) {
     let place = Workplace::empty();
     let serving = Serving::start(&place, &[]);
@@ -402,10 +440,8 @@ fn misses_nothing_and_hears_nothing_twice_when_it_is_cut_off(language: Language)
     peer.state = json!({"offset": start.0, "epoch": start.1});
     let topic = topic(&serving);
     peer.tell("subscribe", json!({"channel": topic, "state": true}));
-    peer.tell(
-        "subscribe",
-        json!({"channel": format!("live:u={}", serving.user())}),
-    );
+    let live = format!("live:u={}", serving.user());
+    peer.tell("subscribe", json!({"channel": live}));
     for number in 0..TURNS {
         turn(&mut follower, &format!("m{number}"));
         peer.until(follower.position.0);
@@ -418,4 +454,28 @@ fn misses_nothing_and_hears_nothing_twice_when_it_is_cut_off(language: Language)
         passage.broken()
     );
     assert_is_stream(&taken(&mut peer, &topic), start.0, end, &history);
+    // What is written is heard meanwhile, as far as it is written and never as if it were whole.
+    let told = taken(&mut peer, &live);
+    let messages: Vec<&Value> = told
+        .iter()
+        .filter(|publication| publication["data"].get("items").is_some())
+        .collect();
+    assert!(
+        !messages.is_empty(),
+        "nothing was heard of what was being written"
+    );
+    for publication in messages {
+        let item = &publication["data"]["items"][0];
+        assert_eq!(
+            (&item["entity"], &item["action"]),
+            (&json!("message"), &json!("updated"))
+        );
+        assert_eq!(publication["offset"].as_u64().unwrap_or_default(), 0);
+        let message = &publication["data"]["data_list"][0];
+        assert_eq!(message["streaming_status"], "streaming");
+        let content = message["content"].as_str().expect("a content");
+        let content: Value = serde_json::from_str(content).expect("JSON");
+        let text = content["data"].as_str().expect("text");
+        assert!(words.starts_with(text), "{text}");
+    }
 }

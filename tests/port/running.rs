@@ -197,6 +197,24 @@ fn whoever_waits_goes_on_when_another_client_has_answered() {
 }
 
 #[test]
+fn whoever_waits_goes_on_while_the_history_of_another_session_is_cleared() {
+    let place = place();
+    let serving = Serving::start(&place, &[]);
+    assert_eq!(begin(&place, "list the files", &[]).wait().code, Some(0));
+    let mut other = Other::of(&serving);
+    let first = other.rpc("v1.session.list", json!({}))["items"][0]["id"].take();
+    let mut dialogue = asked(&place, "wait");
+    let call = other.open_call()["id"].take();
+    // The stream of both begins anew.
+    other.rpc("v1.history.clear", json!({"session_id": first}));
+    other.rpc("v1.rtc.approve", json!({"rtc_id": call, "decision": "once"}));
+    dialogue.hear("Answered by another client of this device: yes.");
+    let ended = dialogue.wait();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(notes(&place), "one\nnew\n");
+}
+
+#[test]
 fn a_question_is_answered_by_another_client() {
     let place = Workplace::empty();
     for folder in ["a", "b"] {

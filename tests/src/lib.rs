@@ -22,7 +22,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 #[cfg(target_os = "linux")]
-pub use processes::assert_none_left_by;
+pub use processes::{assert_none_left_by, workers_of};
 use serde_json::Value;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use tracer::{CannotTrace, Ended, Moment, SystemCall, finish, watch};

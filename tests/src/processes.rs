@@ -41,3 +41,13 @@ fn left_by(parent: u32) -> Vec<String> {
         .filter(|id| std::fs::read(Path::new("/proc").join(id).join("environ")).is_ok_and(names))
         .collect()
 }
+
+/// The processes that this one has started: number and command line.
+pub fn workers_of(parent: u32) -> Vec<(i32, String)> {
+    let found = left_by(parent).into_iter().filter_map(|id| {
+        let line = std::fs::read(Path::new("/proc").join(&id).join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        Some((id.parse().ok()?, line))
+    });
+    found.collect()
+}

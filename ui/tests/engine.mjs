@@ -1,7 +1,9 @@
 // A person before the page, on a real engine. `tests/page` starts it with the address that `serve` printed and the
 // project's folder; on stdout it tells what it does, and asks for `kill` and `start` of the server.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
@@ -236,8 +238,35 @@ async function work() {
   await page.getByRole('heading', { name: 'What shall be done?' }).waitFor();
 }
 
+/** What a page of another site gets of the engine, with all cookies that the browser has. */
+async function strange() {
+  console.log('a page of another site reaches nothing');
+  const site = createServer((_, response) =>
+    response.setHeader('content-type', 'text/html').end('elsewhere'),
+  );
+  await once(site.listen(0, '127.0.0.1'), 'listening');
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${site.address().port}/`);
+  const reached = await page.evaluate(async (origin) => {
+    const socket = new WebSocket(`${origin.replace('http', 'ws')}/connection/websocket`);
+    const opened = new Promise((tell) => {
+      socket.onopen = () => tell('opened');
+      socket.onerror = () => tell('refused');
+    });
+    const read = fetch(`${origin}/auth/token`, { method: 'POST', credentials: 'include' }).then(
+      () => 'read',
+      () => 'refused',
+    );
+    return [await opened, await read];
+  }, new URL(address).origin);
+  assert.deepEqual(reached, ['refused', 'refused']);
+  await page.close();
+  site.close();
+}
+
 try {
   await work();
+  await strange();
   assert.deepEqual(complaints, []);
 } catch (error) {
   for (const [number, page] of context.pages().entries()) {

@@ -120,7 +120,7 @@ impl App {
         for tool in rtc_tools::tools() {
             tools.register(tool);
         }
-        tools.register(handle(Script::new(workers)));
+        tools.register(handle(Script::new(workers.clone())));
         let places = Arc::new(Folders::new(own_data.clone())?);
         let executor = Executor::new(Arc::new(port.clone()), tools.clone(), places.clone());
         tools.register(handle(TodoWrite));
@@ -134,6 +134,7 @@ impl App {
             max_rounds: answering.max_rounds,
             engine: port.clone(),
             executor: executor.clone(),
+            workers,
         });
         let engine = Engine::open(store, identity.user_id, clock.clone(), host).await?;
         port.connect(&engine, identity.device_id);

@@ -8,6 +8,7 @@ use rtc_engine::{Host, TurnContext};
 use rtc_executor::Executor;
 use rtc_fs::{Project, VPath};
 use rtc_model::{Model, ModelId, ToolSpec};
+use rtc_script::Workers;
 use rtc_tool::{Consent, Kind, Policy, Registry, Subject, ToolHandle, Verdict, decide};
 use rtc_types::{Clock, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
@@ -30,6 +31,8 @@ pub(crate) struct AppHost {
     /// There once the app is open.
     pub(crate) engine: EnginePort,
     pub(crate) executor: Executor,
+    /// Those of scripts.
+    pub(crate) workers: Workers,
 }
 
 impl AppHost {
@@ -97,6 +100,18 @@ impl Host for AppHost {
         self.executor
             .preview(session.id, self.root(session).await, tool, args)
             .await
+    }
+
+    fn expect(&self, session: SessionId, tool: &str) {
+        if tool != rtc_script::TOOL {
+            return;
+        }
+        let (engine, workers) = (self.engine.clone(), self.workers.clone());
+        tokio::spawn(async move {
+            if engine.runs_here(session).await {
+                workers.get_ready().await;
+            }
+        });
     }
 
     fn wake(&self, session: SessionId) {

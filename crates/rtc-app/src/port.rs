@@ -34,6 +34,15 @@ impl EnginePort {
             .filter(|call| call.stored.entity.device_id == *device)
     }
 
+    /// Whether the calls of a session run on this device.
+    pub(crate) async fn runs_here(&self, session: SessionId) -> bool {
+        let (Some(engine), Some((_, device))) = (self.connected(), self.0.get()) else {
+            return false;
+        };
+        let session = engine.session(session).await;
+        matches!(session, Ok(Some(session)) if session.entity.device_id == *device)
+    }
+
     fn engine(&self) -> Result<Engine, PortError> {
         let (engine, _) = self
             .0

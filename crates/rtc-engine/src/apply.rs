@@ -183,8 +183,9 @@ fn clear_history(draft: &mut Draft) -> Result<Done, Error> {
             "the session is closed; open it before its history is cleared",
         ));
     }
-    if last > 0 {
+    if last > 0 && session.entity.cleared_offset != Some(last) {
         session.entity.cleared_offset = Some(last);
+        draft.write(Write::Epoch);
     }
     Ok(Done::Ok)
 }

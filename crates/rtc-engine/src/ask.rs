@@ -148,6 +148,11 @@ impl Ask {
             let (thinking, delta) = match event.map_err(Failed::Model)? {
                 Event::Thinking { delta } => (true, delta),
                 Event::Text { delta } => (false, delta),
+                Event::Calling { tool } => {
+                    writing.has_begun = true;
+                    self.inner.host.expect(self.session, &tool);
+                    continue;
+                }
                 Event::Done(reply) => return Ok(reply),
             };
             writing.has_begun = true;

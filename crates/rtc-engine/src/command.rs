@@ -342,6 +342,8 @@ pub enum Write {
     ClientId(ClientId, MessageId),
     /// A rule of the user, beside those that the command carried.
     Rule(Box<Rule>),
+    /// The user's stream begins anew: whoever follows it drops what it kept, and loads what there is.
+    Epoch,
 }
 
 /// What a lane's driver does after a step is durable.

@@ -20,6 +20,7 @@ use crate::lane::{Lane, LaneSender};
 use crate::records::Records;
 use crate::state::SessionState;
 use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn};
+use crate::stream::Stream;
 use crate::user::{Rules, UserCommand, UserLane};
 use crate::{Error, Keys, source};
 
@@ -81,7 +82,7 @@ pub(crate) struct Inner {
     pub(crate) shutdown: CancellationToken,
     user: UserLane,
     lanes: Mutex<HashMap<SessionId, LaneSender>>,
-    position: watch::Sender<Position>,
+    pub(crate) stream: Stream,
     live: broadcast::Sender<Live>,
     pub(crate) live_events: broadcast::Sender<LiveEvent>,
     /// What is being written, by session.
@@ -89,14 +90,6 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    pub(crate) fn committed(&self, offset: Offset) {
-        self.position.send_if_modified(|position| {
-            let later = offset.0 > position.offset;
-            position.offset = position.offset.max(offset.0);
-            later
-        });
-    }
-
     /// What a session's model writes from now on; nothing: it writes no more.
     pub(crate) fn writing(&self, session: SessionId, text: Option<LiveText>) {
         let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -174,19 +167,18 @@ impl Engine {
         host: Arc<dyn Host>,
     ) -> Result<Self, Error> {
         let keys = Keys::new(user);
-        let position = store.position(&keys.topic()).await?;
-        let position = Position {
-            offset: position.offset.0,
-            epoch: position.epoch.to_string().into(),
-        };
+        let user = UserLane::load(store.clone(), keys).await?;
+        let records = Records { store, keys };
+        let stands = records.store.position(&keys.topic()).await?;
+        let renewed = records.renewed().await?;
         let inner = Inner {
-            user: UserLane::load(store.clone(), keys).await?,
-            records: Records { store, keys },
+            user,
+            records,
             clock,
             host,
             shutdown: CancellationToken::new(),
             lanes: Mutex::default(),
-            position: watch::Sender::new(position),
+            stream: Stream::new(stands, renewed),
             live: broadcast::Sender::new(LIVE_QUEUE),
             live_events: broadcast::Sender::new(LIVE_QUEUE),
             writing: std::sync::Mutex::default(),
@@ -448,7 +440,7 @@ impl Engine {
 
     /// Where the user's stream stands; changes as updates are committed.
     pub fn position(&self) -> watch::Receiver<Position> {
-        self.inner.position.subscribe()
+        self.inner.stream.position()
     }
 
     /// What is told at once and kept nowhere.

@@ -25,6 +25,9 @@ pub trait Host: Send + Sync + 'static {
     /// What an approval shows of a call.
     async fn preview(&self, session: &Session, tool: &Arc<dyn ToolHandle>, args: &Value) -> Option<Preview>;
 
+    /// A call of this tool is being written: what takes long to start may be started. Must not wait.
+    fn expect(&self, _session: SessionId, _tool: &str) {}
+
     /// A call of this session may be ready to run. Must not wait.
     fn wake(&self, session: SessionId);
 

@@ -109,6 +109,11 @@ impl Keys {
         key!(self, b'P', project.as_bytes())
     }
 
+    /// Which life of the user's stream it is, since a history was cleared.
+    pub(crate) fn epoch(&self) -> Key {
+        key!(self, b'E')
+    }
+
     /// All rules of the user, one value: a session's batch requires its revision.
     pub(crate) fn rules(&self) -> Key {
         key!(self, b'G')

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::apply::lease::LEASE_TICK;
 use crate::ask::{Ask, LiveText, Written};
-use crate::command::{Command, Done, Effect, Given, Send, Step};
+use crate::command::{Command, Done, Effect, Given, Send, Step, Write};
 use crate::conversation::Conversation;
 use crate::engine::Inner;
 use crate::fence::Fence;
@@ -264,8 +264,11 @@ impl Lane {
             rules.require(&mut batch, records.keys);
         }
         let receipt = self.fence.commit(&*records.store, batch).await?;
+        let renews = step.writes.iter().any(|write| matches!(write, Write::Epoch));
         if let Some(offset) = receipt.offsets.last() {
-            self.inner.committed(*offset);
+            self.inner
+                .stream
+                .committed(*offset, renews.then_some(receipt.revision));
         }
         Ok(receipt.offsets)
     }

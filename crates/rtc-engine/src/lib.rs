@@ -22,6 +22,7 @@ mod rpc;
 mod source;
 mod state;
 mod stored;
+mod stream;
 mod user;
 
 pub use apply::apply;

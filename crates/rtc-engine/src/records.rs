@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rtc_store::{Batch, Durability, Key, Offset, Store};
+use rtc_store::{Batch, Durability, Key, Offset, Revision, Store};
 use rtc_types::{
     Message, Mint, Rtc, RtcId, Session, SessionId, Turn, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
 };
@@ -78,6 +78,9 @@ impl Records {
                     batch.put(key, encode(message));
                 }
                 Write::Rule(rule) => rules.add(&mut batch, keys, (**rule).clone()),
+                Write::Epoch => {
+                    batch.put(keys.epoch(), encode(&()));
+                }
             }
         }
         if step.provisional {
@@ -95,6 +98,12 @@ impl Records {
             }
         }
         batch
+    }
+
+    /// Which commit began the user's stream anew, if one did: the last clearing of a history.
+    pub(crate) async fn renewed(&self) -> Result<Option<Revision>, Error> {
+        let entry = self.store.get(&self.keys.epoch()).await?;
+        Ok(entry.map(|entry| entry.revision))
     }
 
     async fn read<T: DeserializeOwned>(&self, key: &Key) -> Result<Option<T>, Error> {

@@ -123,7 +123,7 @@ impl Reply {
                 return None;
             }
             let next = reply.next(&cancel).await;
-            if !matches!(next, Ok(Event::Text { .. } | Event::Thinking { .. })) {
+            if matches!(next, Ok(Event::Done(_)) | Err(_)) {
                 reply.over = true;
                 let rest = std::mem::replace(&mut reply.events, stream::empty().boxed());
                 if next.is_ok() {

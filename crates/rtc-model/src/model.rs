@@ -17,7 +17,7 @@ pub struct ModelId {
     pub model: String,
 }
 
-/// The events of one reply: any number of deltas, then exactly one [`Event::Done`] or one error, then the end.
+/// The events of one reply: any number of deltas and beginnings of calls, then exactly one [`Event::Done`] or one error, then the end.
 ///
 /// All text deltas together are the text blocks of the reply, in order; likewise the thinking deltas.
 pub type ModelStream = BoxStream<'static, Result<Event, Error>>;

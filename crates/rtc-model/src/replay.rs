@@ -31,7 +31,7 @@ pub(crate) fn run(mut decoder: Box<dyn Decoder>, pieces: &[&[u8]], reset: bool) 
         .collect()
         .now_or_never()
         .expect("nothing waits");
-    let (mut text, mut thinking) = (String::new(), String::new());
+    let (mut text, mut thinking, mut called) = (String::new(), String::new(), Vec::new());
     let mut end = None;
     for data in all.into_iter().map(Some).chain([None]) {
         let complete = decoder.is_complete();
@@ -45,6 +45,7 @@ pub(crate) fn run(mut decoder: Box<dyn Decoder>, pieces: &[&[u8]], reset: bool) 
             match event {
                 Event::Text { delta } => text.push_str(delta),
                 Event::Thinking { delta } => thinking.push_str(delta),
+                Event::Calling { tool } => called.push(tool.clone()),
                 Event::Done(reply) => end = Some(Ok(reply.clone())),
             }
         }
@@ -60,6 +61,18 @@ pub(crate) fn run(mut decoder: Box<dyn Decoder>, pieces: &[&[u8]], reset: bool) 
             AssistantBlock::Thinking { text } => Some(text.as_str()),
             _ => None,
         });
+        let names = reply.blocks.iter().filter_map(|block| match block {
+            AssistantBlock::ToolCall { name, .. } => Some(name.clone()),
+            _ => None,
+        });
+        let mut named: Vec<String> = names.collect();
+        // A cut call is last, wherever it began; and a name may come late.
+        named.sort();
+        called.sort();
+        assert!(
+            called.iter().all(|name| named.contains(name)),
+            "{called:?} begin, of {named:?}"
+        );
         assert_eq!(
             thinking,
             thoughts.collect::<String>(),

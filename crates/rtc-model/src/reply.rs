@@ -18,6 +18,11 @@ pub enum Event {
         /// The new piece.
         delta: String,
     },
+    /// A call begins. Its arguments are still being written, and it may never be whole.
+    Calling {
+        /// The tool.
+        tool: String,
+    },
     /// The reply is complete.
     Done(Reply),
 }

@@ -23,6 +23,6 @@ pub use limits::{
 };
 pub use run::STOP_GRACE;
 pub use saved::{SCRIPTS, script_path};
-pub use tool::{Action, Script, ScriptArgs};
+pub use tool::{Action, Script, ScriptArgs, TOOL};
 pub use worker::{WORKER_COMMAND, worker};
 pub use workers::Workers;

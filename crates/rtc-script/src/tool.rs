@@ -20,6 +20,9 @@ use crate::saved::script_path;
 use crate::told::{self, Output};
 use crate::workers::Workers;
 
+/// The name of the tool.
+pub const TOOL: &str = "script";
+
 /// How many scripts run at a time; the others wait.
 const MAX_SCRIPTS: usize = 4;
 
@@ -187,7 +190,7 @@ impl Tool for Script {
     type Output = Output;
 
     fn name(&self) -> &str {
-        "script"
+        TOOL
     }
 
     fn description(&self) -> String {

@@ -13,9 +13,14 @@ use crate::worker::WORKER_COMMAND;
 /// How much of what a worker says of itself is logged at a time, in bytes.
 const LOG_BYTES: usize = 4096;
 
-/// What the engine is told by variables. It would keep the compiled form of all that it runs, each script included, in
-/// files below the user's home; and it would bring WebAssembly into each world, which no script reaches.
-const ENGINE_SWITCHES: [(&str, &str); 2] = [("V82JSC_NO_BC_CACHE", "1"), ("QJS_NO_WASM", "1")];
+/// What a worker is told by variables. The engine would keep the compiled form of all that it runs, each script included,
+/// in files below the user's home; and it would bring WebAssembly into each world, which no script reaches. The allocator
+/// would take a gigabyte in advance, which is as much as a worker may have.
+const SWITCHES: [(&str, &str); 3] = [
+    ("V82JSC_NO_BC_CACHE", "1"),
+    ("QJS_NO_WASM", "1"),
+    ("MIMALLOC_ARENA_EAGER_COMMIT", "0"),
+];
 
 /// Starts workers and keeps one that has nothing to do. Cheap to clone.
 #[derive(Clone)]
@@ -42,9 +47,7 @@ impl Workers {
         let command = ChildCommand {
             program,
             arguments: vec![OsString::from(WORKER_COMMAND)],
-            environment: ENGINE_SWITCHES
-                .map(|(name, value)| (name.into(), value.into()))
-                .to_vec(),
+            environment: SWITCHES.map(|(name, value)| (name.into(), value.into())).to_vec(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -67,7 +70,7 @@ impl Workers {
 
     /// Starts a worker, if there is no warm one, for a script that will probably run. It makes itself ready on its own,
     /// during all that comes before the script: above all the user's Yes. If that fails, [`Workers::take`] tells why.
-    pub(crate) async fn get_ready(&self) {
+    pub async fn get_ready(&self) {
         let _one = self.inner.starting.lock().await;
         let is_there = self.idle().as_ref().is_some_and(|idle| !idle.peer.is_closed());
         if !is_there && let Ok(worker) = self.start().await {

@@ -33,6 +33,9 @@ impl Effort {
 
 /// How long the model thinks before it answers: any real one takes longer. Meanwhile the worker makes itself ready.
 const THOUGHT: Duration = Duration::from_millis(50);
+/// The time between the pieces of the first script's call, of which there are two after its name, and the end: a call of
+/// fifteen tokens at a hundred a second.
+const PIECE: Duration = Duration::from_millis(50);
 /// Reads of the script that reads.
 const READS: usize = 200;
 /// The time of the script that does not end.
@@ -41,8 +44,10 @@ const DEADLINE: Duration = Duration::from_millis(100);
 /// A call of the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// The first script.
+    /// The first script, its call written as models write.
     Cold,
+    /// The first script, its call whole at once.
+    ColdAtOnce,
     /// A plain read.
     Read,
     /// A script after the model has thought.
@@ -64,7 +69,7 @@ impl Step {
             Self::Read => {
                 return Answer::reply().call(&format!("call_{number}"), "read", r#"{"path":"/file.txt"}"#);
             }
-            Self::Cold | Self::Warm | Self::AtOnce => ("1 + 1", None),
+            Self::Cold | Self::ColdAtOnce | Self::Warm | Self::AtOnce => ("1 + 1", None),
             Self::Reading => (reading.as_str(), None),
             Self::Endless => ("for (;;);", Some(DEADLINE.as_millis())),
         };
@@ -72,7 +77,11 @@ impl Step {
         if let Some(timeout) = timeout {
             arguments["timeout"] = json!(u64::try_from(timeout).unwrap_or(u64::MAX));
         }
-        Answer::reply().call(&format!("call_{number}"), "script", &arguments.to_string())
+        let answer = Answer::reply().call(&format!("call_{number}"), "script", &arguments.to_string());
+        match self {
+            Self::Cold => answer.paced(PIECE),
+            _ => answer,
+        }
     }
 
     fn thought(self) -> Duration {
@@ -98,8 +107,10 @@ pub(crate) fn inputs(effort: Effort) -> String {
     let Effort { turns, rounds } = effort;
     format!(
         "{turns} turns with {rounds} scripts of each kind (`1 + 1`; {READS} reads of a file of 2 kB), in memory, a process \
-         and an empty store each; the model thinks {} ms before each reply unless it says \"at once\"",
-        THOUGHT.as_millis()
+         and an empty store each; the model thinks {} ms before each reply unless it says \"at once\", and writes the first \
+         call in {} ms after its name; {turns} more turns with one script whose call comes whole",
+        THOUGHT.as_millis(),
+        3 * PIECE.as_millis(),
     )
 }
 
@@ -130,6 +141,14 @@ pub(crate) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
         let turn = Desk::new(binary, &folders.memory, &files, answers, before)?.turn(1)?;
         let pauses = turn.pauses.into_iter().map(milliseconds);
         took.extend(steps.iter().copied().zip(pauses));
+
+        let answers = vec![Step::ColdAtOnce.answer(0), Answer::text("Done.")];
+        let turn = Desk::new(binary, &folders.memory, &[], answers, |_| {})?.turn(0)?;
+        took.extend(
+            turn.pauses
+                .into_iter()
+                .map(|pause| (Step::ColdAtOnce, milliseconds(pause))),
+        );
     }
     let of = |wanted: Step| -> Vec<f64> {
         let those = took.iter().filter(|(step, _)| *step == wanted);
@@ -157,6 +176,11 @@ pub(crate) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
             "cold",
             "first script, worker start included: end of reply → next request",
             of(Step::Cold),
+        ),
+        figure(
+            "cold_at_once",
+            "first script whose call comes whole at once: the same",
+            of(Step::ColdAtOnce),
         ),
         figure("warm", "next scripts: the same", of(Step::Warm)),
         figure(

@@ -2,6 +2,8 @@
 
 mod others;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::Dialect;
@@ -12,6 +14,8 @@ pub struct Answer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     said: Said,
+    /// The time between two events.
+    pause: Duration,
     fault: Option<Fault>,
 }
 
@@ -64,6 +68,8 @@ enum Fault {
 /// What happens next on a connection.
 pub(super) enum Piece {
     Bytes(Vec<u8>),
+    /// After a while.
+    Later(Duration, Vec<u8>),
     Stall,
     Reset,
 }
@@ -72,6 +78,10 @@ impl Piece {
     pub(super) async fn happen(self) -> Result<Vec<u8>, std::io::Error> {
         match self {
             Piece::Bytes(bytes) => Ok(bytes),
+            Piece::Later(pause, bytes) => {
+                tokio::time::sleep(pause).await;
+                Ok(bytes)
+            }
             Piece::Stall => std::future::pending().await,
             Piece::Reset => {
                 // What was said before goes out first.
@@ -131,6 +141,7 @@ impl Answer {
             status,
             headers: Vec::new(),
             said,
+            pause: Duration::ZERO,
             fault: None,
         }
     }
@@ -219,6 +230,12 @@ impl Answer {
         self
     }
 
+    /// With so much time before each of its events, as where a model writes it.
+    pub fn paced(mut self, pause: Duration) -> Self {
+        self.pause = pause;
+        self
+    }
+
     /// Nothing more comes after this many bytes of the body, and the connection stays.
     pub fn stall_after(mut self, bytes: usize) -> Self {
         self.fault = Some(Fault::Stall(bytes));
@@ -246,7 +263,11 @@ impl Answer {
     pub(super) fn pieces(&self, dialect: Dialect) -> Vec<Piece> {
         let events = self.events(dialect);
         let (limit, end) = match self.fault {
-            None => return events.into_iter().map(Piece::Bytes).collect(),
+            None if self.pause.is_zero() => return events.into_iter().map(Piece::Bytes).collect(),
+            None => {
+                let later = |bytes| Piece::Later(self.pause, bytes);
+                return events.into_iter().map(later).collect();
+            }
             Some(Fault::Stall(limit)) => (limit, Piece::Stall),
             Some(Fault::Reset(limit)) => (limit, Piece::Reset),
         };

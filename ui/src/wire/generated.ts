@@ -1378,7 +1378,7 @@ export interface Methods {
   "v1.message.list": { request: MessageList; result: PageOfMessage; kind: "query"; scope: "view" };
   /** One message. */
   "v1.message.get": { request: MessageGet; result: ItemOfMessage; kind: "query"; scope: "view" };
-  /** Lets the model forget what was said so far. The messages stay; no request contains them any more. A turn under way keeps what it has, and a message that waits is still answered. */
+  /** Lets the model forget what was said so far. The messages stay; no request contains them any more. A turn under way keeps what it has, and a message that waits is still answered. If there was something to forget, the user's stream begins anew under another epoch: clients drop what they kept, and load what there is. */
   "v1.history.clear": { request: HistoryClear; result: Success; kind: "action"; scope: "converse" };
   /** The turns of a session, in order. */
   "v1.turn.list": { request: TurnList; result: PageOfTurn; kind: "query"; scope: "view" };

@@ -97,7 +97,7 @@ impl Lane {
                 Write::Seen(path, known) => {
                     self.seen.insert(path, known);
                 }
-                Write::Session(_) | Write::Context(..) | Write::ClientId(..) => {}
+                Write::Session(_) | Write::Context(..) | Write::ClientId(..) | Write::Epoch => {}
             }
         }
         self.state = step.state;

@@ -163,10 +163,24 @@ async fn what_cannot_be_forked_is_told() {
 async fn a_cleared_history_is_gone_from_requests_also_after_a_restart() {
     let bench = conversation().await;
     let of = json!({"session_id": session(1)});
+    let before = bench.engine.position().borrow().epoch.clone();
     let cleared = bench.ask("v1.history.clear", of.clone()).await.unwrap();
     assert_eq!(cleared["updates"][0]["data_list"][0]["cleared_offset"], 6);
+    let epoch = bench.engine.position().borrow().epoch.clone();
+    assert_ne!(epoch, before, "whoever follows the stream loads it anew");
+    bench.ask("v1.history.clear", of.clone()).await.unwrap();
+    assert_eq!(
+        bench.engine.position().borrow().epoch,
+        epoch,
+        "there was nothing to clear"
+    );
     let messages = message_ids(&bench, &json!(session(1))).await;
     let bench = bench.again().await;
+    assert_eq!(
+        bench.engine.position().borrow().epoch,
+        epoch,
+        "also after a restart"
+    );
     bench.send("c5", "after").await.unwrap();
     bench.until(1, SessionState::is_idle).await;
     assert_eq!(read(&bench), ["after"]);

@@ -70,6 +70,12 @@ impl Calls {
         fragments.iter().map(|value| self.take_one(value)).collect()
     }
 
+    /// The tool of a call, once it is known.
+    pub(super) fn name(&self, at: usize) -> Option<&str> {
+        let name = &self.list.get(at)?.name;
+        (!name.is_empty()).then_some(name)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -112,7 +112,7 @@ impl ChatDecoder {
             .and_then(Value::as_str)
             .filter(|text| !text.is_empty());
         pieces.extend(refusal.map(|text| Piece::Text(text.to_owned())));
-        let events = pieces.into_iter().map(|piece| self.say(piece)).collect();
+        let mut events: Vec<Event> = pieces.into_iter().map(|piece| self.say(piece)).collect();
         let fragments = match delta.get("tool_calls") {
             Some(Value::Array(list)) => list.as_slice(),
             Some(one @ Value::Object(_)) => std::slice::from_ref(one),
@@ -125,6 +125,9 @@ impl ChatDecoder {
                 .any(|part| matches!(part, Part::Call(call) if *call == at))
             {
                 self.parts.push(Part::Call(at));
+                events.extend(self.calls.name(at).map(|tool| Event::Calling {
+                    tool: tool.to_owned(),
+                }));
             }
             self.last_call = Some(at);
         }

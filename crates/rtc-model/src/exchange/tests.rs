@@ -105,6 +105,7 @@ async fn go(attempts: Vec<Attempt>, cancel_after: Option<Duration>) -> Went {
             while let Some(event) = stream.next().await {
                 told.push(match event {
                     Ok(Event::Text { delta } | Event::Thinking { delta }) => delta,
+                    Ok(Event::Calling { tool }) => format!("<{tool}>"),
                     Ok(Event::Done(reply)) => format!("[{}]", reply.text()),
                     Err(error) => error.code().to_owned(),
                 });

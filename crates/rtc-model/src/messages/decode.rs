@@ -103,6 +103,12 @@ impl MessagesDecoder {
         let told = match kind.as_str() {
             "text" => said("text", value.get("text")),
             "thinking" => said("thinking", value.get("thinking")),
+            "tool_use" => value
+                .get("name")
+                .and_then(Value::as_str)
+                .map(|tool| Event::Calling {
+                    tool: tool.to_owned(),
+                }),
             _ => None,
         };
         if kind.is_empty() {

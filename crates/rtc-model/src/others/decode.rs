@@ -1,6 +1,8 @@
 //! A reply in `genai`'s events.
 
-use ::genai::chat::{ChatStreamEvent, ContentPart, StopReason as TheirStop, StreamEnd, Usage as TheirUsage};
+use ::genai::chat::{
+    ChatStreamEvent, ContentPart, StopReason as TheirStop, StreamEnd, ToolCall, Usage as TheirUsage,
+};
 use serde_json::{Value, json};
 
 use super::request::CONTENT;
@@ -14,6 +16,8 @@ use crate::{AssistantBlock, Error, Event, Reply, StopReason, Usage};
 pub(super) struct OtherDecoder {
     ids: CallIds,
     blocks: Vec<AssistantBlock>,
+    /// The call that was last told to begin.
+    calling: Option<String>,
     over: bool,
 }
 
@@ -22,6 +26,7 @@ impl OtherDecoder {
         OtherDecoder {
             ids,
             blocks: Vec::new(),
+            calling: None,
             over: false,
         }
     }
@@ -90,6 +95,15 @@ impl OtherDecoder {
         vec![Event::Text { delta }]
     }
 
+    /// A call as far as it has come, told again with each piece.
+    fn calling(&mut self, call: ToolCall) -> Vec<Event> {
+        if call.fn_name.is_empty() || self.calling.as_ref() == Some(&call.call_id) {
+            return Vec::new();
+        }
+        self.calling = Some(call.call_id);
+        vec![Event::Calling { tool: call.fn_name }]
+    }
+
     fn thinking(&mut self, delta: String) -> Vec<Event> {
         match self.blocks.last_mut() {
             _ if delta.is_empty() => return Vec::new(),
@@ -107,11 +121,11 @@ impl Decoder for OtherDecoder {
             _ if self.over => Ok(Vec::new()),
             ChatStreamEvent::Chunk(chunk) => Ok(self.text(chunk.content)),
             ChatStreamEvent::ReasoningChunk(chunk) => Ok(self.thinking(chunk.content)),
+            ChatStreamEvent::ToolCallChunk(chunk) => Ok(self.calling(chunk.tool_call)),
             ChatStreamEvent::End(end) => self.done(end),
             // Calls and signatures come whole with the end.
             ChatStreamEvent::Start
             | ChatStreamEvent::ThoughtSignatureChunk(_)
-            | ChatStreamEvent::ToolCallChunk(_)
             | ChatStreamEvent::Heartbeat => Ok(Vec::new()),
         }
     }

@@ -15,7 +15,8 @@ use rtc_realtime::{CALL_TIME, OUTGOING_BYTES, PING_INTERVAL, PONG_TIME, PROTOCOL
 use rtc_types::{Code, DeviceId, Update, UserId};
 use rtc_wire::centrifuge::{
     Command, ConnectRequest, DisconnectCode, ErrorCode, HistoryRequest, Method, Outcome, PushEvent, Reply,
-    ReplyError, RpcRequest, StreamPosition, SubscribeRequest, decode_replies, encode_commands,
+    ReplyError, RpcRequest, StreamPosition, SubscribeRequest, UnsubscribeCode, decode_replies,
+    encode_commands,
 };
 use rtc_wire::rpc::{Call, RpcError};
 use rtc_wire::{LiveEvent, TopicEvent};
@@ -79,7 +80,7 @@ pub(super) struct Link {
 struct Wire {
     frames: mpsc::Sender<String>,
     waiting: Arc<Waiting>,
-    ids: AtomicU32,
+    ids: Arc<AtomicU32>,
     _tasks: [AbortOnDropHandle<()>; 2],
 }
 
@@ -115,9 +116,11 @@ impl Link {
         let (position, positions) = watch::channel(position);
         let live = broadcast::Sender::new(LIVE_QUEUE);
         let waiting = Arc::new(Waiting::default());
+        let ids = Arc::new(AtomicU32::new(1));
         let reader = Reader {
             stream,
             frames: frames.clone(),
+            ids: ids.clone(),
             waiting: waiting.clone(),
             position,
             live: live.clone(),
@@ -125,7 +128,7 @@ impl Link {
         let wire = Wire {
             frames,
             waiting,
-            ids: AtomicU32::new(1),
+            ids,
             _tasks: [
                 AbortOnDropHandle::new(tokio::spawn(reader.read())),
                 AbortOnDropHandle::new(tokio::spawn(write(sink, to_write))),
@@ -211,9 +214,10 @@ impl Link {
         let history = HistoryRequest {
             channel: format!("topic:u={}", self.user),
             limit: PAGE,
+            // Of any epoch: nothing is kept here that could be of an older one, and no offset comes twice.
             since: Some(StreamPosition {
                 offset: after.offset,
-                epoch: after.epoch.to_string(),
+                epoch: String::new(),
             }),
             reverse: false,
         };
@@ -342,6 +346,7 @@ async fn write(mut sink: SplitSink<Socket, Message>, mut frames: mpsc::Receiver<
 struct Reader {
     stream: SplitStream<Socket>,
     frames: mpsc::Sender<String>,
+    ids: Arc<AtomicU32>,
     waiting: Arc<Waiting>,
     position: watch::Sender<Position>,
     live: broadcast::Sender<LiveEvent>,
@@ -396,6 +401,10 @@ impl Reader {
             Reply::Push(push) => {
                 let publication = match push.event {
                     PushEvent::Publication(publication) => publication,
+                    // The stream has begun anew: what is read by offset goes on all the same.
+                    PushEvent::Unsubscribe(why) if why.code == UnsubscribeCode::Insufficient.number() => {
+                        return self.subscribe(push.channel);
+                    }
                     PushEvent::Unsubscribe(_) | PushEvent::Disconnect(_) => return false,
                     _ => return true,
                 };
@@ -409,6 +418,18 @@ impl Reader {
             }
         }
         true
+    }
+
+    /// Whether there was room to ask for it.
+    fn subscribe(&self, channel: String) -> bool {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let subscribe = SubscribeRequest {
+            channel,
+            ..SubscribeRequest::default()
+        };
+        let method = Method::Subscribe(Box::new(subscribe));
+        let frame = encode_commands(&[Command::Call { id, method }]);
+        self.frames.try_send(frame).is_ok()
     }
 
     fn tell_live(&self, data: Value) {

@@ -213,7 +213,8 @@ methods! {
     /// One message.
     MessageGet = "v1.message.get", Query, [View], [MessageNotFound] => Item<Message>;
     /// Lets the model forget what was said so far. The messages stay; no request contains them any more. A turn under way
-    /// keeps what it has, and a message that waits is still answered.
+    /// keeps what it has, and a message that waits is still answered. If there was something to forget, the user's stream
+    /// begins anew under another epoch: clients drop what they kept, and load what there is.
     HistoryClear = "v1.history.clear", Action, [Converse], [SessionNotFound, SessionClosed] => Success;
     /// The turns of a session, in order.
     TurnList = "v1.turn.list", Query, [View], [SessionNotFound, TurnNotFound] => Page<Turn, TurnId>;

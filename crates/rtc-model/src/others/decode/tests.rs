@@ -11,6 +11,7 @@ fn run(events: &[ChatStreamEvent]) -> Result<(String, Reply), Failure> {
             match event {
                 Event::Text { delta } => deltas += &format!("t:{delta} "),
                 Event::Thinking { delta } => deltas += &format!("k:{delta} "),
+                Event::Calling { tool } => deltas += &format!("c:{tool} "),
                 Event::Done(reply) => return Ok((deltas, reply)),
             }
         }
