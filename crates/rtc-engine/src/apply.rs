@@ -242,6 +242,10 @@ fn begin(draft: &mut Draft, mut context: TurnContext) -> Done {
     Done::Ok
 }
 
+            total_cached_read_tokens: 0,
+            total_cached_write_tokens: 0,
+            total_reasoning_tokens: 0,
+            last_token_update_at: None,
 fn new_turn(draft: &mut Draft, status: TurnStatus) -> Option<StoredTurn> {
     let session_id = draft.state.session.as_ref()?.entity.id;
     let id = TurnId::new(draft.mint.uuid());
