@@ -99,7 +99,7 @@ impl Realtime {
             }
             Request::ProjectRecent(ask) => {
                 let mut items = self.engine.projects().await;
-                items.reverse();
+                items.sort_by_key(|project| std::cmp::Reverse((project.last_opened(), project.id)));
                 items.truncate(usize::try_from(ask.limit.get()).unwrap_or(usize::MAX));
                 return told(Items { items });
             }

@@ -256,6 +256,17 @@ impl Engine {
     }
 
     /// Nothing new is begun while the disk is nearly full.
+    /// Whether new work is taken.
+    ///
+    /// # Errors
+    /// Why it is not: the engine ends, or the disk is nearly full.
+    pub async fn ready(&self) -> Result<(), Error> {
+        if self.inner.shutdown.is_cancelled() {
+            return Err(Error::Ended);
+        }
+        self.room_for_more().await
+    }
+
     async fn room_for_more(&self) -> Result<(), Error> {
         if self.inner.records.store.room().await != Room::Low {
             return Ok(());

@@ -153,7 +153,7 @@ pub struct ServeArgs {
 /// Arguments of `token`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TokenArgs {
-    /// Who connects; the user of this installation by default.
+    /// Who connects: the user of this installation, and nobody else.
     #[arg(long, value_name = "ID")]
     pub user: Option<UserId>,
     /// From which device; this one by default.

@@ -83,7 +83,8 @@ async fn serve(
         pid: std::process::id(),
     };
     let shutdown = CancellationToken::new();
-    let port = Port::new(services(app, &tokens, &shutdown), tokens.clone(), names, sign_in);
+    let services = services(app, &tokens, &shutdown);
+    let port = Port::new(services, app.engine().clone(), tokens.clone(), names, sign_in);
 
     let ended = {
         let _watching = AbortOnDropHandle::new(tokio::spawn(async move { tokens.watch().await }));

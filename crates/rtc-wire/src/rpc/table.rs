@@ -196,7 +196,7 @@ methods! {
     SessionOpen = "v1.session.open", Action, [Converse], [SessionNotFound] => Success;
     /// Closes a session: what runs in it is stopped, and it takes no messages. A closed one stays as it is. A
     /// `client_id` is accepted and ignored.
-    SessionClose = "v1.session.close", Action, [Converse], [SessionNotFound, CloseError] => Success;
+    SessionClose = "v1.session.close", Action, [Converse], [SessionNotFound] => Success;
     /// Renames or deletes a session that is not closed.
     SessionUpdate = "v1.session.update", Action, [Converse], [SessionNotFound, SessionClosed] => SessionUpdated;
     /// Copies a session up to one of its user messages, which is written anew, and begins a turn. The new session has what
@@ -207,7 +207,7 @@ methods! {
     SessionSetMode = "v1.session.set_mode", Action, [Approve], [SessionNotFound, SessionClosed] => Success;
     /// Sends a message of the user; without a session it makes one, on the device that sends. Sent again under the same
     /// client id, it answers with the message that is there.
-    MessageSend = "v1.message.send", Action, [Converse], [SessionNotFound, SessionClosed, ClientIdConflict, ProjectNotFound, SendError, DiskFull] => Sent;
+    MessageSend = "v1.message.send", Action, [Converse], [SessionNotFound, SessionClosed, ClientIdConflict, ProjectNotFound, DiskFull] => Sent;
     /// The messages of a session, in the order in which they were made, or the other way round.
     MessageList = "v1.message.list", Query, [View], [SessionNotFound, MessageInvalidCursor] => Page<Message, OffsetCursor>;
     /// One message.
