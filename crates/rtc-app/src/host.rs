@@ -9,7 +9,7 @@ use rtc_executor::Executor;
 use rtc_fs::{Project, VPath};
 use rtc_model::{Model, ModelId, ToolSpec};
 use rtc_tool::{Consent, Kind, Policy, Registry, Subject, ToolHandle, Verdict, decide};
-use rtc_types::{Clock, Preview, RtcId, Session, SessionId};
+use rtc_types::{Clock, DeviceId, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,8 @@ pub(crate) struct AppHost {
     /// There once the app is open.
     pub(crate) engine: EnginePort,
     pub(crate) executor: Executor,
+    /// Whether clients that show no approvals ask their users themselves.
+    pub(crate) client_approves: bool,
 }
 
 impl AppHost {
@@ -105,6 +107,15 @@ impl Host for AppHost {
 
     fn cancel(&self, rtc: RtcId) {
         self.executor.cancel(rtc);
+    }
+
+    fn runs_here(&self, device: DeviceId) -> bool {
+        self.engine.device() == Some(device)
+    }
+
+    fn asks_itself(&self, device: DeviceId) -> bool {
+        // As long as it is not known which device this is, none is trusted.
+        self.client_approves && self.engine.device().is_some_and(|here| here != device)
     }
 }
 

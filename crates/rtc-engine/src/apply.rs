@@ -58,6 +58,12 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
             outcome,
         } => call::finish(&mut draft, rtc, attempt, outcome),
         Command::OutcomeUnknown { rtc, evidence } => call::outcome_unknown(&mut draft, rtc, evidence),
+        Command::HandIn {
+            rtc,
+            attempt,
+            outcome,
+            by,
+        } => call::hand_in(&mut draft, rtc, attempt, outcome, by),
         Command::Resolve { rtc, decision } => call::resolve(&mut draft, rtc, decision)?,
         Command::Stop => stop::stop(&mut draft),
         Command::StopDeadline { rtc } => stop::deadline(&mut draft, rtc),
@@ -77,7 +83,7 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
         Command::Lease { rtc, holder } => lease::take(&mut draft, rtc, holder)?,
         Command::Renew { rtc } => lease::renew(&mut draft, rtc)?,
         Command::LeaseTick { rtc, attempt } => lease::tick(&mut draft, rtc, attempt),
-        Command::Sent { rtc } => call::sent(&mut draft, rtc),
+        Command::Sent { rtc, runs_here } => call::sent(&mut draft, rtc, runs_here),
         Command::Recover => recover(&mut draft),
     };
     Ok(draft.finish(done))

@@ -59,7 +59,7 @@ impl Engine {
             Request::TurnStop(ask) => self.turn_stop(ask.session_id).await,
             Request::RtcList(ask) => query(self.rtc_list(caller, ask).await),
             Request::RtcGet(ask) => query(self.rtc_get(caller, ask).await),
-            Request::RtcPreview(ask) => query(self.rtc_preview(ask).await),
+            Request::RtcPreview(ask) => query(self.rtc_preview(caller, ask).await),
             Request::RtcApprove(ask) => self.rtc_approve(caller, ask).await,
             Request::RtcResolve(ask) => self.rtc_resolve(ask).await,
             Request::RtcClaim(ask) => self.rtc_claim(caller, ask).await,

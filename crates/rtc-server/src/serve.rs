@@ -45,6 +45,7 @@ pub(crate) async fn run(app: &AppArgs, args: ServeArgs, console: &Console) -> Re
         data: app.data.clone(),
         config: app.config.clone(),
         model: args.model.clone(),
+        client_approves: args.client_approves,
         ..Options::default()
     };
     let app = App::open(options).await?;

@@ -433,6 +433,7 @@ fn new_rtc(
         status: RtcStatus::Pending,
         attempt: 0,
         approval,
+        answered_by: None,
         preview,
         outcome: None,
         effect: None,

@@ -228,10 +228,11 @@ methods! {
     RtcGet = "v1.rtc.get", Query, [View], [RtcNotFound] => Item<Rtc>;
     /// Puts a call into another state. A state that ends it also lets its turn go on. The state that it has already is
     /// no error.
-    RtcUpdateStatus = "v1.rtc.update_status", Action, [Execute], [RtcNotFound, RtcInvalidStatus, RtcInvalidState, RtcClientIdMismatch] => Success;
-    /// Hands in how a call ended; the turn goes on. Handing it in again changes nothing. `approve` is enough for a call
-    /// that the user answers.
-    RtcSubmitResult = "v1.rtc.submit_result", Action, [Execute, Approve], [RtcNotFound, RtcInvalidState, RtcInvalidResult, RtcClientIdMismatch, ApprovalRequired] => Success;
+    RtcUpdateStatus = "v1.rtc.update_status", Action, [Execute], [RtcNotFound, RtcInvalidStatus, RtcInvalidState, RtcClientIdMismatch, RtcClaimed, ApprovalRequired] => Success;
+    /// Hands in how a call ended; the turn goes on. The first answer counts: handing in another, or the same again, changes
+    /// nothing, and the reply then has the call as it ended, at offset 0. `approve` is enough for a call that the user
+    /// answers; `answered_by` says where that was.
+    RtcSubmitResult = "v1.rtc.submit_result", Action, [Execute, Approve], [RtcNotFound, RtcInvalidState, RtcInvalidResult, RtcClientIdMismatch, RtcClaimed, ApprovalRequired] => Success;
     /// Takes a call to run it, on a device of its own; nobody else runs it then, for as long as the claim is renewed. Of a
     /// claim that is lost, a call that only looks is free again; of any other the outcome is unknown, and the user decides.
     /// A result that comes all the same is taken.
