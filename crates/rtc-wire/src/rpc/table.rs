@@ -188,8 +188,9 @@ macro_rules! methods {
 }
 
 methods! {
-    /// The sessions, the one that changed last first.
-    SessionList = "v1.session.list", Query, [View], [] => Page<Session, SessionId>;
+    /// The sessions, the one that changed last first; deleted ones are left out. The cursor's session may have been deleted
+    /// since; one that has changed since makes the page repeat others and leaves none out.
+    SessionList = "v1.session.list", Query, [View], [SessionNotFound] => Page<Session, SessionId>;
     /// One session.
     SessionGet = "v1.session.get", Query, [View], [SessionNotFound] => Item<Session>;
     /// Opens a closed session again. One that is not closed stays as it is.
@@ -205,7 +206,8 @@ methods! {
     SessionFork = "v1.session.fork", Action, [Converse], [SessionNotFound, MessageNotFound, ClientIdConflict, ForkError, DiskFull] => Forked;
     /// Changes what is asked before a tool runs.
     SessionSetMode = "v1.session.set_mode", Action, [Approve], [SessionNotFound, SessionClosed] => Success;
-    /// Sends a message of the user; without a session it makes one, on the device that sends. Sent again under the same
+    /// Sends a message of the user; without a session it makes one, on the device that sends. A folder that it names must
+    /// be open on that device. Sent again under the same
     /// client id, it answers with the message that is there.
     MessageSend = "v1.message.send", Action, [Converse], [SessionNotFound, SessionClosed, ClientIdConflict, ProjectNotFound, DiskFull] => Sent;
     /// The messages of a session, in the order in which they were made, or the other way round.
