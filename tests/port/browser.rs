@@ -53,6 +53,10 @@ fn a_browser_executes_the_calls_of_its_own_sessions_and_nobody_else_does() {
     let mut browser = browser(&place, &serving, BROWSER);
     let mut watcher = Follower::start(&serving, None);
     let sent = browser.rpc("v1.message.send", message("m1", "read the notes"));
+    // Its connection has taken the call, and every client is told so.
+    let first = watcher.until(|entity| entity["tool_name"] == "read" && entity["status"] == "sent");
+    let got = watcher.rpc("v1.rtc.get", json!({"rtc_id": first["id"]}));
+    assert_eq!(got["item"]["status"], "sent");
     let mut calls = Vec::new();
     for result in ["the browser's notes", "the browser's other notes"] {
         calls.push(execute(&mut browser, result));
@@ -148,7 +152,7 @@ fn a_browser_says_nothing_about_calls_of_other_devices() {
 
     // Nor about a call of the server's own device.
     own.rpc("v1.message.send", message("m2", "run it"));
-    let call = own.until(|entity| entity["tool_name"] == "script");
+    let call = own.until(|entity| entity["tool_name"] == "script" && entity["status"] == "sent");
     let before = own.stands_at();
     let result = json!({"rtc_id": call["id"], "success": true, "result": "invented"});
     assert_eq!(
@@ -193,9 +197,12 @@ fn a_call_that_needs_an_approval_is_hidden_from_a_browser_until_another_client_h
     assert_eq!(approver.rpc("v1.rtc.list", list)["items"][0]["id"], call["id"]);
     let before = approver.stands_at();
     let early = json!({"rtc_id": call["id"], "success": true, "result": 2});
+    assert_eq!(browser.refused("v1.rtc.submit_result", early), "rtc.not_found");
+    let running = json!({"rtc_id": call["id"], "status": "executing"});
+    assert_eq!(browser.refused("v1.rtc.update_status", running), "rtc.not_found");
     assert_eq!(
-        browser.refused("v1.rtc.submit_result", early),
-        "approval.required"
+        browser.refused("v1.rtc.preview", json!({"rtc_id": call["id"]})),
+        "rtc.not_found"
     );
     assert_eq!(approver.stands_at(), before);
 
@@ -247,4 +254,43 @@ fn a_result_that_is_handed_in_twice_counts_once() {
     assert_eq!(browser.action("v1.rtc.submit_result", own).get("updates"), None);
     assert_eq!(browser.stands_at(), stands, "nothing was changed");
     assert_eq!(model.asked().len(), 2, "the model was asked once more, not twice");
+}
+
+#[test]
+fn a_browser_that_is_trusted_to_asks_its_user_itself_about_its_own_calls_alone() {
+    let place = Workplace::empty();
+    let script = || Answer::reply().call("a", "script", r#"{"title":"count","code":"1 + 1"}"#);
+    let model = ModelServer::in_order([script(), Answer::text("It is two."), script()]);
+    let serving = Serving::with_model(&place, &model, &["--client-approves"]);
+    let mut browser = browser(&place, &serving, BROWSER);
+    let mut approver = Follower::start(&serving, None);
+    browser.rpc("v1.message.send", message("m1", "count"));
+    let call = execute(&mut browser, "2");
+    assert_eq!(
+        call["approval"]["state"], "open",
+        "it is told of it before anybody said yes"
+    );
+    browser.turn_is("completed");
+    let done = approver.until(|entity| entity["id"] == call["id"] && entity["status"] == "completed");
+    assert_eq!(
+        (&done["approval"]["state"], &done["approval"]["decided_by"]),
+        (&json!("approved"), &json!(BROWSER))
+    );
+
+    // What runs on the serving machine is asked about as ever.
+    approver.rpc("v1.message.send", message("m2", "count here"));
+    let here = approver.until(|entity| entity["approval"]["state"] == "open" && entity["status"] == "sent");
+    browser.reach(approver.position.0);
+    assert_eq!(
+        browser.refused("v1.rtc.get", json!({"rtc_id": here["id"]})),
+        "rtc.not_found"
+    );
+    let own = token(&place, &[]);
+    let mut silent = Follower::connect(&serving, &own, json!({}), None);
+    for method in ["v1.rtc.get", "v1.rtc.preview", "v1.rtc.claim"] {
+        assert_eq!(
+            silent.refused(method, json!({"rtc_id": here["id"]})),
+            "rtc.not_found"
+        );
+    }
 }

@@ -206,3 +206,83 @@ fn each_event_comes_on_its_channel_and_on_no_other() {
         assert_eq!(told.3[field], counted[field], "{field}");
     }
 }
+
+/// A reply of the model as it is sent, with what it says it cost.
+fn costing(delta: Value, reason: &str) -> Answer {
+    let chunk = |delta: Value, reason: Value| json!({"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+    let usage = json!({
+        "prompt_tokens": 100, "completion_tokens": 30, "total_tokens": 130,
+        "prompt_tokens_details": {"cached_tokens": 60},
+        "completion_tokens_details": {"reasoning_tokens": 20},
+    });
+    let events = [
+        chunk(delta, Value::Null),
+        chunk(json!({}), json!(reason)),
+        json!({"id": "c", "choices": [], "usage": usage}),
+    ];
+    let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    Answer::raw(200, "text/event-stream", &format!("{body}data: [DONE]\n\n"))
+}
+
+#[test]
+fn every_kind_of_token_is_counted_and_the_last_count_is_told() {
+    const CALLS: u64 = 25;
+    let place = Workplace::empty();
+    std::fs::write(place.root().join("notes.txt"), "chalk\n").expect("a file");
+    let read = |n: u64| {
+        let function = json!({"name": "read", "arguments": "{\"path\":\"/notes.txt\"}"});
+        let call = json!({"index": 0, "id": format!("c{n}"), "type": "function", "function": function});
+        costing(json!({"content": "I look.", "tool_calls": [call]}), "tool_calls")
+    };
+    let model = ModelServer::in_order(
+        (0..CALLS)
+            .map(read)
+            .chain([costing(json!({"content": "Seen."}), "stop")]),
+    );
+    let serving = Serving::with_model(&place, &model, &[]);
+    let mut listener = Listener::start(&serving);
+    let sent = listener.rpc("v1.message.send", message("first", None));
+    let session = sent["result"]["session_id"].clone();
+    listener.until(|_, entity, data| entity == "turn" && data["status"] == "completed");
+    let of = json!({ "session_id": session });
+    let counted = listener.rpc("v1.session.get", of.clone())["result"]["item"].take();
+    let replies = CALLS + 1;
+    for (field, each) in [
+        ("total_input_tokens", 40),
+        ("total_output_tokens", 30),
+        ("total_cached_read_tokens", 60),
+        ("total_cached_write_tokens", 0),
+        ("total_reasoning_tokens", 20),
+        ("total_tokens", 130),
+    ] {
+        assert_eq!(counted[field], json!(each * replies), "{field}");
+    }
+    assert!(counted["last_token_update_at"].is_string());
+    // However quickly the replies come: what was told last is what there is.
+    let told = { listener.told() }
+        .filter(|(_, entity, ..)| *entity == "session")
+        .last();
+    assert_eq!(told.map(|(_, _, _, data)| data), Some(&counted));
+
+    let messages =
+        listener.rpc("v1.message.list", json!({"session_id": session, "limit": 100}))["result"].take();
+    let items = messages["items"].as_array().expect("messages");
+    let fields = [
+        "input_tokens",
+        "output_tokens",
+        "total_tokens",
+        "cached_tokens",
+        "reasoning_tokens",
+    ];
+    let mut answers = 0;
+    for item in items {
+        let counts = fields.map(|field| item[field].as_u64());
+        if item["role"] == "assistant" {
+            answers += 1;
+            assert_eq!(counts, [40, 30, 130, 60, 20].map(Some), "{item}");
+        } else {
+            assert_eq!(counts, [None; 5], "{item}");
+        }
+    }
+    assert_eq!(answers, replies);
+}

@@ -2,9 +2,13 @@
 
 use nix::sys::signal::Signal;
 use rtc_tests::Workplace;
+use rtc_tests::model_server::{Answer, Dialect, ModelServer};
 use rtc_tests::serving::{Serving, instance};
 
+use serde_json::json;
+
 use crate::client::{Client, Heard, request, socket};
+use crate::follower::{Follower, message};
 
 #[test]
 fn told_to_end_it_tells_its_clients_to_come_back() {
@@ -30,7 +34,42 @@ fn told_to_end_it_tells_its_clients_to_come_back() {
 #[test]
 fn the_log_holds_no_secret() {
     let place = Workplace::empty();
-    let serving = Serving::start(&place, &["--log-level", "trace"]);
+    std::fs::write(place.root().join("diary.txt"), "first secret line\n").expect("a file");
+    let edit = r#"{"path":"/diary.txt","old_string":"first secret line","new_string":"second secret line"}"#;
+    let model = ModelServer::in_order([
+        Answer::reply().call("a", "read", r#"{"path":"/diary.txt"}"#),
+        Answer::reply().call("b", "edit", edit),
+        Answer::text("The hidden answer."),
+    ]);
+    let config = format!(
+        "model = \"scripted\"\n[models.scripted]\napi = \"openai-chat\"\nbase_url = \"{}\"\nmodel = \"m\"\n\
+         key_env = \"SCRIPTED_KEY\"\n",
+        model.base_url(Dialect::Chat)
+    );
+    let config_file = place.path().join("config.toml");
+    std::fs::write(&config_file, config).expect("the configuration is written");
+    let mut command = place.command(&["serve", "--log-level", "trace"]);
+    command
+        .arg("--root")
+        .arg(place.root())
+        .arg("--config")
+        .arg(&config_file);
+    command.env("SCRIPTED_KEY", "sk-very-private");
+    let serving = Serving::of(command);
+    let mut follower = Follower::start(&serving, None);
+    let mut send = message("m1", "change my diary");
+    send["mode"] = json!("edit");
+    follower.rpc("v1.message.send", send);
+    follower.turn_is("completed");
+    let changed = std::fs::read_to_string(place.root().join("diary.txt")).expect("the file is there");
+    assert_eq!(
+        changed, "second secret line\n",
+        "the turn has done what it was to do"
+    );
+    assert_eq!(
+        model.asked()[0].header("authorization"),
+        Some("Bearer sk-very-private")
+    );
     let opened = request(serving.port(), &format!("GET {}", serving.path()), &[]);
     let cookie = opened
         .header("set-cookie")
@@ -53,6 +92,10 @@ fn the_log_holds_no_secret() {
         page["token"].as_str().expect("a token").to_owned(),
         "wrong-token".to_owned(),
         "private words".to_owned(),
+        "sk-very-private".to_owned(),
+        "secret line".to_owned(),
+        "change my diary".to_owned(),
+        "hidden answer".to_owned(),
     ];
     let log = serving.stop().log;
     assert!(log.contains("the port is open"), "{log}");

@@ -6,7 +6,9 @@
     reason = "tests start processes and look at files from outside"
 )]
 
+mod answers;
 mod browser;
+mod calls;
 mod client;
 mod crowd;
 mod distribution;
@@ -16,6 +18,7 @@ mod follower;
 mod frames;
 mod passage;
 mod peers;
+mod projects;
 mod requests;
 mod running;
 mod sessions;

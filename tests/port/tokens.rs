@@ -132,6 +132,7 @@ fn what_a_token_cannot_be_made_for_is_told() {
         &["--ttl", "400d"],
         &["--scope", "view,rule"],
         &["--user", "me"],
+        &["--user", "00000000-0000-4000-8000-00000000000b"],
         &["--revoke", "abc"],
     ]
     .map(|args| {

@@ -29,6 +29,9 @@ pub struct Options {
     pub model: Option<String>,
     /// How many replies the model may give in a new turn; as many as it likes by default.
     pub max_rounds: Option<u32>,
+    /// Whether clients on other devices that show no approvals are told of their own calls at once, and ask their users
+    /// themselves. Never for calls that run on this machine; off by default.
+    pub client_approves: bool,
     /// The program that is started for scripts, with [`SCRIPT_WORKER`](crate::SCRIPT_WORKER) as its argument; this program by default.
     pub script_worker: Option<PathBuf>,
 }
@@ -40,6 +43,8 @@ struct Answering {
     name: Option<String>,
     /// How many replies it may give in each.
     max_rounds: Option<u32>,
+    /// Whether clients on other devices ask their users themselves.
+    client_approves: bool,
 }
 
 /// An open data folder with its engine and executor.
@@ -75,6 +80,7 @@ impl App {
             model: models::choose(&config, options.model.as_deref())?,
             name: options.model,
             max_rounds: options.max_rounds,
+            client_approves: options.client_approves,
         };
         let folder = data::folder(options.data)?;
         let workers = Workers::new(match options.script_worker {
@@ -135,6 +141,7 @@ impl App {
             engine: port.clone(),
             executor: executor.clone(),
             workers,
+            client_approves: answering.client_approves,
         });
         let engine = Engine::open(store, identity.user_id, clock.clone(), host).await?;
         port.connect(&engine, identity.device_id);

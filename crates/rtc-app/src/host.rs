@@ -10,7 +10,7 @@ use rtc_fs::{Project, VPath};
 use rtc_model::{Model, ModelId, ToolSpec};
 use rtc_script::Workers;
 use rtc_tool::{Consent, Kind, Policy, Registry, Subject, ToolHandle, Verdict, decide};
-use rtc_types::{Clock, Preview, RtcId, Session, SessionId};
+use rtc_types::{Clock, DeviceId, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -33,6 +33,8 @@ pub(crate) struct AppHost {
     pub(crate) executor: Executor,
     /// Those of scripts.
     pub(crate) workers: Workers,
+    /// Whether clients that show no approvals ask their users themselves.
+    pub(crate) client_approves: bool,
 }
 
 impl AppHost {
@@ -120,6 +122,15 @@ impl Host for AppHost {
 
     fn cancel(&self, rtc: RtcId) {
         self.executor.cancel(rtc);
+    }
+
+    fn runs_here(&self, device: DeviceId) -> bool {
+        self.engine.device() == Some(device)
+    }
+
+    fn asks_itself(&self, device: DeviceId) -> bool {
+        // As long as it is not known which device this is, none is trusted.
+        self.client_approves && self.engine.device().is_some_and(|here| here != device)
     }
 }
 

@@ -26,6 +26,11 @@ impl EnginePort {
         self.0.get()?.0.upgrade()
     }
 
+    /// This device, once there is an engine.
+    pub(crate) fn device(&self) -> Option<DeviceId> {
+        self.0.get().map(|(_, device)| *device)
+    }
+
     /// The call that is next, if it runs on this device: each runs on that of its session.
     fn next_here<'s>(&self, state: &'s SessionState) -> Option<&'s Call> {
         let (_, device) = self.0.get()?;

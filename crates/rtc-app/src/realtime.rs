@@ -75,9 +75,13 @@ impl Realtime {
 
     /// What a new session of a caller is made of: a device that is not this one has no folder here.
     fn defaults(&self, caller: &Caller) -> Defaults {
-        let here = caller.device == self.device;
+        let open = match caller.device == self.device {
+            true => self.projects().clone(),
+            false => Vec::new(),
+        };
         Defaults {
-            project: self.projects().first().copied().filter(|_| here),
+            project: open.first().copied(),
+            open,
             mode: self.mode,
         }
     }
@@ -99,7 +103,7 @@ impl Realtime {
             }
             Request::ProjectRecent(ask) => {
                 let mut items = self.engine.projects().await;
-                items.reverse();
+                items.sort_by_key(|project| std::cmp::Reverse((project.last_opened(), project.id)));
                 items.truncate(usize::try_from(ask.limit.get()).unwrap_or(usize::MAX));
                 return told(Items { items });
             }
@@ -125,11 +129,10 @@ impl Realtime {
                 return told(Item { item });
             }
             Request::ProjectClose(ask) => {
-                if self.engine.project(ask.project_id).await.is_none() {
-                    return Err(RpcError::new(
-                        Code::ProjectNotFound,
-                        "there is no project with this id",
-                    ));
+                let known = self.engine.project(ask.project_id).await;
+                if known.is_none_or(|project| project.device_id != caller.device) {
+                    let told = "the device that asks has no project with this id";
+                    return Err(RpcError::new(Code::ProjectNotFound, told));
                 }
                 self.projects().retain(|open| *open != ask.project_id);
                 return told(Success::DONE);

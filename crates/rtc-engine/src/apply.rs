@@ -25,6 +25,7 @@ const TITLE: usize = 50;
 
 /// Applies a command to the state of a session. An error changes nothing.
 pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<Step, Error> {
+    refuse_deleted(state, &command)?;
     let mut draft = Draft::new(state, given);
     let done = match command {
         Command::Send(send) => send_message(&mut draft, send)?,
@@ -57,6 +58,12 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
             attempt,
             outcome,
         } => call::finish(&mut draft, rtc, attempt, outcome),
+        Command::HandIn {
+            rtc,
+            attempt,
+            outcome,
+            by,
+        } => call::hand_in(&mut draft, rtc, attempt, outcome, by),
         Command::OutcomeUnknown { rtc, evidence } => call::outcome_unknown(&mut draft, rtc, evidence),
         Command::Resolve { rtc, decision } => call::resolve(&mut draft, rtc, decision)?,
         Command::Stop => stop::stop(&mut draft),
@@ -77,10 +84,29 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
         Command::Lease { rtc, holder } => lease::take(&mut draft, rtc, holder)?,
         Command::Renew { rtc } => lease::renew(&mut draft, rtc)?,
         Command::LeaseTick { rtc, attempt } => lease::tick(&mut draft, rtc, attempt),
-        Command::Sent { rtc } => call::sent(&mut draft, rtc),
+        Command::Sent { rtc, runs_here } => call::sent(&mut draft, rtc, runs_here),
         Command::Recover => recover(&mut draft),
     };
     Ok(draft.finish(done))
+}
+
+/// Nobody sees a deleted session: it takes nothing that a user asks for.
+fn refuse_deleted(state: &SessionState, command: &Command) -> Result<(), Error> {
+    let asks = matches!(
+        command,
+        Command::Send(_)
+            | Command::SetMode(_)
+            | Command::Change { .. }
+            | Command::Open
+            | Command::Close
+            | Command::ClearHistory
+    );
+    match &state.session {
+        Some(session) if asks && session.entity.deleted_at.is_some() => {
+            Err(Error::refused(Code::SessionNotFound, "the session was deleted"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn close(draft: &mut Draft) -> Done {
@@ -217,6 +243,10 @@ fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
             total_input_tokens: 0,
             total_output_tokens: 0,
             total_tokens: 0,
+            total_cached_read_tokens: 0,
+            total_cached_write_tokens: 0,
+            total_reasoning_tokens: 0,
+            last_token_update_at: None,
             cleared_offset: None,
         },
         SessionPrivate::default(),

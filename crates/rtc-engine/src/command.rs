@@ -97,6 +97,17 @@ pub enum Command {
         /// How.
         outcome: Outcome,
     },
+    /// A client hands in how a call ended that it ran, or that the user answers.
+    HandIn {
+        /// The call.
+        rtc: RtcId,
+        /// Which start of it.
+        attempt: u32,
+        /// How.
+        outcome: Outcome,
+        /// Where; nothing: in this program itself.
+        by: Option<DeviceId>,
+    },
     /// A call was started, its process died, and what became of it cannot be said.
     OutcomeUnknown {
         /// The call.
@@ -161,10 +172,13 @@ pub enum Command {
         /// Which start of it.
         attempt: u32,
     },
-    /// The device of the session has been told of a call. Not worth a commit: it joins the next one.
+    /// The device of the session has been told of a call.
     Sent {
         /// The call.
         rtc: RtcId,
+        /// Whether this program runs it. Then it is not worth a commit unless the call waits for the user anyway, and joins
+        /// the next one.
+        runs_here: bool,
     },
     /// Go on with whatever was going on when the process ended.
     Recover,
@@ -269,6 +283,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// An end of which nothing else is to be kept.
+    pub fn of(result: Result<Value, ToolError>) -> Self {
+        Self {
+            result,
+            seen: Vec::new(),
+        }
+    }
+
     /// An end with an error.
     pub fn failed(error: ToolError) -> Self {
         Self {

@@ -186,6 +186,9 @@ impl Draft {
                 updated_at: self.now,
                 input_tokens: None,
                 output_tokens: None,
+                total_tokens: None,
+                cached_tokens: None,
+                reasoning_tokens: None,
             },
             new.private,
         );

@@ -7,7 +7,8 @@ use rtc_realtime::{LiveEvent, Position};
 use rtc_store::{Offset, Room, Store};
 use rtc_tool::{Kind, Progress, ToolError, ToolHandle};
 use rtc_types::{
-    Clock, Code, Message, MessageId, Project, ProjectId, RtcId, Rule, Session, SessionId, Update, UserId,
+    Clock, Code, DeviceId, Message, MessageId, Project, ProjectId, RtcId, Rule, Session, SessionId, Update,
+    UserId,
 };
 use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, watch};
@@ -247,6 +248,17 @@ impl Engine {
         }
     }
 
+    /// Whether new work is taken.
+    ///
+    /// # Errors
+    /// Why it is not: the engine ends, or the disk is nearly full.
+    pub async fn ready(&self) -> Result<(), Error> {
+        if self.inner.shutdown.is_cancelled() {
+            return Err(Error::Ended);
+        }
+        self.room_for_more().await
+    }
+
     /// Nothing new is begun while the disk is nearly full.
     async fn room_for_more(&self) -> Result<(), Error> {
         if self.inner.records.store.room().await != Room::Low {
@@ -261,25 +273,37 @@ impl Engine {
 
     /// Hands in what the user answered to a call of a tool that the user answers. A wrong answer changes nothing.
     pub async fn answer(&self, rtc: RtcId, answer: Value) -> Result<(), Error> {
-        self.answer_telling(rtc, answer).await.map(|_| ())
+        self.answer_telling(rtc, answer, None).await.map(|_| ())
     }
 
-    pub(crate) async fn answer_telling(&self, rtc: RtcId, answer: Value) -> Result<Vec<Update>, Error> {
+    /// The same from a device, with the updates that it made.
+    pub(crate) async fn answer_telling(
+        &self,
+        rtc: RtcId,
+        answer: Value,
+        by: Option<DeviceId>,
+    ) -> Result<Vec<Update>, Error> {
         let (stored, tool) = self.question(rtc).await?;
         let result = tool
             .answer(&stored.entity.parameters, answer)
             .map_err(|error| Error::refused(Code::RtcInvalidResult, error.to_string()))?;
-        self.finish(&stored, Ok(result)).await
+        self.hand_in(&stored, Outcome::of(Ok(result)), by).await
     }
 
     /// The user, or nobody, answers such a call with nothing; the model is told why.
     pub async fn dismiss(&self, rtc: RtcId, why: &str) -> Result<(), Error> {
-        self.dismiss_telling(rtc, why).await.map(|_| ())
+        self.dismiss_telling(rtc, why, None).await.map(|_| ())
     }
 
-    pub(crate) async fn dismiss_telling(&self, rtc: RtcId, why: &str) -> Result<Vec<Update>, Error> {
+    pub(crate) async fn dismiss_telling(
+        &self,
+        rtc: RtcId,
+        why: &str,
+        by: Option<DeviceId>,
+    ) -> Result<Vec<Update>, Error> {
         let (stored, _) = self.question(rtc).await?;
-        self.finish(&stored, Err(ToolError::denied(why))).await
+        self.hand_in(&stored, Outcome::failed(ToolError::denied(why)), by)
+            .await
     }
 
     async fn question(&self, rtc: RtcId) -> Result<(StoredRtc, &Arc<dyn ToolHandle>), Error> {
@@ -297,27 +321,17 @@ impl Engine {
         Ok((stored, tool))
     }
 
-    async fn finish(
-        &self,
-        stored: &StoredRtc,
-        result: Result<Value, ToolError>,
-    ) -> Result<Vec<Update>, Error> {
-        let outcome = Outcome {
-            result,
-            seen: Vec::new(),
-        };
-        self.finish_telling(stored, outcome).await
-    }
-
-    pub(crate) async fn finish_telling(
+    pub(crate) async fn hand_in(
         &self,
         stored: &StoredRtc,
         outcome: Outcome,
+        by: Option<DeviceId>,
     ) -> Result<Vec<Update>, Error> {
-        let command = Command::Finish {
+        let command = Command::HandIn {
             rtc: stored.entity.id,
             attempt: stored.entity.attempt,
             outcome,
+            by,
         };
         let (_, updates) = self.ask(stored.entity.session_id, command).await?;
         Ok(updates)
@@ -435,7 +449,8 @@ impl Engine {
 
     /// The user's updates after an offset, at most `limit`, the entities as they are now.
     pub async fn updates(&self, after: Offset, limit: usize) -> Result<Vec<Update>, Error> {
-        self.inner.records.updates(after, limit).await
+        let now = self.inner.clock.now();
+        self.inner.records.updates(after, limit, now).await
     }
 
     /// Where the user's stream stands; changes as updates are committed.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rtc_model::{Model, ModelId};
 use rtc_tool::{Registry, ToolHandle};
-use rtc_types::{Preview, RtcId, Session, SessionId};
+use rtc_types::{DeviceId, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
 
 use crate::stored::TurnContext;
@@ -33,4 +33,17 @@ pub trait Host: Send + Sync + 'static {
 
     /// This call is to end. Must not wait.
     fn cancel(&self, rtc: RtcId);
+
+    /// Whether this program itself runs the calls of a device. That such a call was sent is not worth a commit of its own.
+    fn runs_here(&self, device: DeviceId) -> bool {
+        let _ = device;
+        false
+    }
+
+    /// Whether a device that shows no approvals is trusted to ask its user itself about the calls that it executes. Never
+    /// one whose calls run here.
+    fn asks_itself(&self, device: DeviceId) -> bool {
+        let _ = device;
+        false
+    }
 }

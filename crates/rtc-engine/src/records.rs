@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use rtc_store::{Batch, Durability, Key, Offset, Revision, Store};
 use rtc_types::{
-    Message, Mint, Rtc, RtcId, Session, SessionId, Turn, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
+    Mint, RtcId, Session, SessionId, Timestamp, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
 };
+use rtc_wire::Gone;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -290,20 +291,31 @@ impl Records {
     }
 
     /// The user's updates after an offset, with the entities as they are now.
-    pub(crate) async fn updates(&self, after: Offset, limit: usize) -> Result<Vec<Update>, Error> {
+    pub(crate) async fn updates(
+        &self,
+        after: Offset,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<Update>, Error> {
         let mut updates = Vec::new();
         for (offset, row) in self.store.read_stream(&self.keys.topic(), after, limit).await? {
-            updates.push(self.update(offset, &row).await?);
+            updates.push(self.update(offset, &row, now).await?);
         }
         Ok(updates)
     }
 
     /// One of them, from its row.
-    pub(crate) async fn update(&self, offset: Offset, row: &[u8]) -> Result<Update, Error> {
+    pub(crate) async fn update(&self, offset: Offset, row: &[u8], now: Timestamp) -> Result<Update, Error> {
         let Row { id, items } = decode(row)?;
         let mut data_list = Vec::with_capacity(items.len());
         for item in &items {
-            data_list.push(self.entity(item).await?);
+            data_list.push(match self.entity(item).await? {
+                Some(entity) => entity,
+                None => json(&Gone {
+                    id: item.entity_id,
+                    deleted_at: now,
+                })?,
+            });
         }
         Ok(Update {
             id,
@@ -313,35 +325,27 @@ impl Records {
         })
     }
 
-    async fn entity(&self, item: &UpdateItem) -> Result<Value, Error> {
-        fn value<E: Serialize>(entity: Option<E>) -> Value {
-            entity
-                .and_then(|entity| serde_json::to_value(entity).ok())
-                .unwrap_or(Value::Null)
-        }
+    async fn entity(&self, item: &UpdateItem) -> Result<Option<Value>, Error> {
         let id = item.entity_id;
-        Ok(match item.entity {
+        match item.entity {
             UpdateEntity::Session => {
                 let stored = self.session(SessionId::new(id)).await?;
-                value(stored.map(|stored| stored.entity))
+                stored.map(|stored| json(&stored.entity)).transpose()
             }
-            UpdateEntity::Turn => value(
-                self.by_id::<StoredTurn>(id)
-                    .await?
-                    .map(|stored| -> Turn { stored.entity }),
-            ),
-            UpdateEntity::Message => value(
-                self.by_id::<StoredMessage>(id)
-                    .await?
-                    .map(|stored| -> Message { stored.entity }),
-            ),
-            UpdateEntity::Rtc => value(
-                self.by_id::<StoredRtc>(id)
-                    .await?
-                    .map(|stored| -> Rtc { stored.entity }),
-            ),
-            UpdateEntity::File => Value::Null,
-        })
+            UpdateEntity::Turn => {
+                let stored: Option<StoredTurn> = self.by_id(id).await?;
+                stored.map(|stored| json(&stored.entity)).transpose()
+            }
+            UpdateEntity::Message => {
+                let stored: Option<StoredMessage> = self.by_id(id).await?;
+                stored.map(|stored| json(&stored.entity)).transpose()
+            }
+            UpdateEntity::Rtc => {
+                let stored: Option<StoredRtc> = self.by_id(id).await?;
+                stored.map(|stored| json(&stored.entity)).transpose()
+            }
+            UpdateEntity::File => Ok(None),
+        }
     }
 
     /// Sessions as lists show them, the newest first.
@@ -356,4 +360,8 @@ impl Records {
         all.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
         Ok(all)
     }
+}
+
+fn json<E: Serialize>(entity: &E) -> Result<Value, Error> {
+    serde_json::to_value(entity).map_err(|error| Error::Unreadable(error.to_string()))
 }

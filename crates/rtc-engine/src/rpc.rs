@@ -17,10 +17,12 @@ use crate::engine::Engine;
 use crate::stored::StoredSession;
 
 /// What a new session is made of where the request does not say.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Defaults {
     /// Its folder.
     pub project: Option<ProjectId>,
+    /// The folders that a request may name: those of the caller's device that are open.
+    pub open: Vec<ProjectId>,
     /// Its mode.
     pub mode: Mode,
 }
@@ -59,7 +61,7 @@ impl Engine {
             Request::TurnStop(ask) => self.turn_stop(ask.session_id).await,
             Request::RtcList(ask) => query(self.rtc_list(caller, ask).await),
             Request::RtcGet(ask) => query(self.rtc_get(caller, ask).await),
-            Request::RtcPreview(ask) => query(self.rtc_preview(ask).await),
+            Request::RtcPreview(ask) => query(self.rtc_preview(caller, ask).await),
             Request::RtcApprove(ask) => self.rtc_approve(caller, ask).await,
             Request::RtcResolve(ask) => self.rtc_resolve(ask).await,
             Request::RtcClaim(ask) => self.rtc_claim(caller, ask).await,
@@ -81,9 +83,18 @@ impl Engine {
         found.ok_or_else(|| RpcError::new(Code::SessionNotFound, format!("there is no session {session}")))
     }
 
+    /// One that is there for more than a look back.
+    async fn living_session(&self, session: SessionId) -> Result<StoredSession, RpcError> {
+        let found = self.known_session(session).await?;
+        if found.entity.deleted_at.is_some() {
+            return Err(RpcError::new(Code::SessionNotFound, "the session was deleted"));
+        }
+        Ok(found)
+    }
+
     /// One that takes what is asked of it.
     async fn open_session(&self, session: SessionId) -> Result<StoredSession, RpcError> {
-        let found = self.known_session(session).await?;
+        let found = self.living_session(session).await?;
         if found.entity.status == rtc_types::SessionStatus::Closed {
             let told = "the session is closed; open it first";
             return Err(RpcError::new(Code::SessionClosed, told));

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use async_trait::async_trait;
-use rtc_realtime::{Caller, LiveEvent, LiveText, Position, Row, Source, Withheld};
+use rtc_realtime::{Caller, LiveEvent, LiveText, Position, Row, Scope, Source, Withheld};
 use rtc_store::Offset;
 use rtc_types::{
     ApprovalState, ContentData, MessageId, Rtc, RtcId, StreamingStatus, Update, UpdateAction, UpdateEntity,
@@ -56,11 +56,14 @@ pub(crate) fn event(live: &Live) -> Option<LiveEvent> {
     Some(LiveEvent::Event(value.into()))
 }
 
-/// Leaves out the calls that wait for a Yes, for a client that asks nobody for one.
-fn for_caller(update: Update, caller: &Caller) -> Result<Update, Withheld> {
+/// Leaves out the calls that wait for a Yes, for a client that asks nobody for one; but not those of its own device if
+/// that asks its user itself.
+fn for_caller(update: Update, caller: &Caller, asks_itself: bool) -> Result<Update, Withheld> {
     if caller.approvals {
         return Ok(update);
     }
+    let device = caller.device.to_string();
+    let is_own = |data: &Value| asks_itself && data.get("device_id").is_some_and(|own| *own == *device);
     let Update {
         id,
         items,
@@ -68,7 +71,7 @@ fn for_caller(update: Update, caller: &Caller) -> Result<Update, Withheld> {
         offset,
     } = update;
     let seen = items.into_iter().zip(data_list).filter(|(item, data)| {
-        item.entity != UpdateEntity::Rtc || !data.get("approval").is_some_and(is_open)
+        item.entity != UpdateEntity::Rtc || !data.get("approval").is_some_and(is_open) || is_own(data)
     });
     let (items, data_list): (Vec<_>, Vec<_>) = seen.unzip();
     if items.is_empty() {
@@ -103,10 +106,11 @@ impl Source for Engine {
         let told = |error: rtc_store::Error| rtc_realtime::Error::Unreadable(error.to_string());
         let topic = records.keys.topic();
         let stream = records.store.read_stream(&topic, Offset(after), limit);
+        let (now, asks_itself) = (self.inner.clock.now(), self.inner.host.asks_itself(caller.device));
         let mut rows = Vec::new();
         for (offset, row) in stream.await.map_err(told)? {
-            let update = match records.update(offset, &row).await {
-                Ok(update) => for_caller(update, caller),
+            let update = match records.update(offset, &row, now).await {
+                Ok(update) => for_caller(update, caller, asks_itself),
                 Err(crate::Error::Unreadable(reason)) => {
                     tracing::warn!(
                         offset = offset.0,
@@ -160,17 +164,26 @@ impl Source for Engine {
     }
 
     fn delivered(&self, caller: &Caller, offsets: RangeInclusive<u64>) {
+        if !caller.scopes.has(Scope::Execute) {
+            return;
+        }
         let (engine, caller) = (self.clone(), caller.clone());
         tokio::spawn(async move {
             let count = (offsets.end() + 1 - offsets.start()).min(DELIVERED);
-            let after = Offset(offsets.end() - count);
+            let after = offsets.end() - count;
             let count = usize::try_from(count).unwrap_or_default();
-            let Ok(updates) = engine.inner.records.updates(after, count).await else {
+            // As the connection was told: of a call that is hidden from it, it knows nothing.
+            let Ok(rows) = Source::updates(&engine, &caller, after, count).await else {
                 return;
             };
-            for rtc in updates.into_iter().flat_map(calls) {
+            let runs_here = engine.inner.host.runs_here(caller.device);
+            for rtc in rows.into_iter().filter_map(|row| row.update.ok()).flat_map(calls) {
                 if rtc.device_id == caller.device && rtc.status == rtc_types::RtcStatus::Pending {
-                    let _ = engine.tell(rtc.session_id, Command::Sent { rtc: rtc.id }).await;
+                    let sent = Command::Sent {
+                        rtc: rtc.id,
+                        runs_here,
+                    };
+                    let _ = engine.tell(rtc.session_id, sent).await;
                 }
             }
         });

@@ -2,7 +2,9 @@
 
 use rtc_model::{AssistantBlock, ModelId};
 use rtc_tool::{Access, Kind, Subject};
-use rtc_types::{ApprovalDecision, MessageId, Mode, Program, Rule, SessionId, Timestamp, ToolCallId, TurnId};
+use rtc_types::{
+    ApprovalDecision, ApprovalState, MessageId, Mode, Program, Rule, SessionId, Timestamp, ToolCallId, TurnId,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -91,6 +93,12 @@ impl StoredRtc {
     /// Whether it is settled what would run: a program that is only named was looked at when it was called.
     pub fn is_settled(&self) -> bool {
         !is_named_program(&self.private.subject) || self.entity.preview.is_some()
+    }
+
+    /// Whether the user is asked about it.
+    pub(crate) fn waits_for_approval(&self) -> bool {
+        let approval = self.entity.approval.as_ref();
+        approval.is_some_and(|approval| approval.state == ApprovalState::Open)
     }
 
     /// Whether it changes nothing, whoever runs it.

@@ -49,7 +49,18 @@ pub fn apply_user(state: &UserState, command: UserCommand, stamp: Stamp) -> Resu
                 .iter()
                 .find(|project| project.device_id == device && project.root == root);
             match known {
-                Some(known) => Ok((known.clone(), false)),
+                // One that was opened last already stays as it is: nothing is written each time a program starts in it.
+                Some(known) if is_last(&state.projects, known) => Ok((known.clone(), false)),
+                Some(known) => {
+                    let opened_at = Some(stamp.now);
+                    Ok((
+                        Project {
+                            opened_at,
+                            ..known.clone()
+                        },
+                        true,
+                    ))
+                }
                 None => {
                     let id = ProjectId::new(stamp.mint().uuid());
                     Ok((
@@ -59,6 +70,7 @@ pub fn apply_user(state: &UserState, command: UserCommand, stamp: Stamp) -> Resu
                             root,
                             trusted: false,
                             created_at: stamp.now,
+                            opened_at: None,
                         },
                         true,
                     ))
@@ -85,6 +97,12 @@ pub fn apply_user(state: &UserState, command: UserCommand, stamp: Stamp) -> Resu
             ))
         }
     }
+}
+
+/// Whether no other project was opened after this one.
+fn is_last(projects: &[Project], known: &Project) -> bool {
+    let others = projects.iter().filter(|other| other.id != known.id);
+    !{ others }.any(|other| other.last_opened() >= known.last_opened())
 }
 
 /// The rules with the revision that a batch which relied on them requires.

@@ -77,3 +77,13 @@ pub struct Usage {
     /// Those tokens of the reply that were reasoning.
     pub reasoning: u64,
 }
+
+impl Usage {
+    /// All tokens of request and reply.
+    pub const fn total(self) -> u64 {
+        self.input
+            .saturating_add(self.cached_read)
+            .saturating_add(self.cached_write)
+            .saturating_add(self.output)
+    }
+}

@@ -142,6 +142,10 @@ pub struct ServeArgs {
     /// Allows an address that other machines reach. What is sent is not encrypted.
     #[arg(long)]
     pub allow_remote: bool,
+    /// Tells clients that show no approvals of their own calls at once, also of those that need one: such a client asks its
+    /// user itself. Only for calls that the client's own device runs, never for calls that run on this machine.
+    #[arg(long)]
+    pub client_approves: bool,
     /// Serves clients only, and no page for browsers.
     #[arg(long)]
     pub no_ui: bool,
@@ -153,7 +157,7 @@ pub struct ServeArgs {
 /// Arguments of `token`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TokenArgs {
-    /// Who connects; the user of this installation by default.
+    /// Who connects: the user of this installation, and nobody else.
     #[arg(long, value_name = "ID")]
     pub user: Option<UserId>,
     /// From which device; this one by default.

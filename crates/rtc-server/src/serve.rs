@@ -45,6 +45,7 @@ pub(crate) async fn run(app: &AppArgs, args: ServeArgs, console: &Console) -> Re
         data: app.data.clone(),
         config: app.config.clone(),
         model: args.model.clone(),
+        client_approves: args.client_approves,
         ..Options::default()
     };
     let app = App::open(options).await?;
@@ -83,7 +84,8 @@ async fn serve(
         pid: std::process::id(),
     };
     let shutdown = CancellationToken::new();
-    let port = Port::new(services(app, &tokens, &shutdown), tokens.clone(), names, sign_in);
+    let services = services(app, &tokens, &shutdown);
+    let port = Port::new(services, app.engine().clone(), tokens.clone(), names, sign_in);
 
     let ended = {
         let _watching = AbortOnDropHandle::new(tokio::spawn(async move { tokens.watch().await }));

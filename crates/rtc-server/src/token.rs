@@ -27,7 +27,14 @@ pub(crate) async fn run(app: &AppArgs, args: TokenArgs, console: &Console) -> Re
         true => Scopes::all(),
         false => args.scope.iter().map(|scope| scope.0).collect(),
     };
-    let user = args.user.unwrap_or(installation.user);
+    let user = installation.user;
+    if let Some(other) = args.user.filter(|named| *named != user) {
+        let told = format!(
+            "a token for the user {other} would let nobody in: this data folder belongs to the user {user}; leave \
+             --user out"
+        );
+        return Err(UsageError(told).into());
+    }
     let device = args.device.unwrap_or(installation.device);
     console.result(&installation.tokens.make(user, device, scopes, args.ttl.0));
     Ok(Exit::Completed)

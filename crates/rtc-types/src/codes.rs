@@ -57,8 +57,6 @@ codes! {
     SessionNotFound = "session.not_found",
     /// The session was closed.
     SessionClosed = "session.closed",
-    /// The session could not be closed.
-    CloseError = "close.error",
     /// The session could not be forked.
     ForkError = "fork.error",
     /// A compaction of the session is waiting or running already.
@@ -69,8 +67,6 @@ codes! {
     MessageInvalidCursor = "message.invalid_cursor",
     /// Another message was sent under this client id.
     ClientIdConflict = "message.client_id_conflict" | "client_id_conflict",
-    /// The message could not be sent.
-    SendError = "send.error",
     /// No turn has this id.
     TurnNotFound = "turn.not_found",
     /// No call has this id.

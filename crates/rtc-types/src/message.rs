@@ -39,12 +39,22 @@ pub struct Message {
     /// When it last changed.
     #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub updated_at: Timestamp,
-    /// Tokens of the request that it answers; on assistant messages.
+    /// Tokens of the request that it answers which were read in full: without those that came from the provider's cache or
+    /// were stored there. Like all counts of tokens on the first assistant message of a reply, and on no other message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Tokens of the reply; on assistant messages.
+    /// Tokens of the reply, reasoning included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
+    /// All tokens of request and reply, those that came from the cache or were stored there included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_tokens: Option<u64>,
+    /// Tokens of the request that came from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_tokens: Option<u64>,
+    /// Those tokens of the reply that were reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_tokens: Option<u64>,
 }
 
 /// Who speaks.

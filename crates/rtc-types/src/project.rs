@@ -19,4 +19,15 @@ pub struct Project {
     /// When it was first opened.
     #[cfg_attr(feature = "schema", schemars(with = "crate::DateTime"))]
     pub created_at: Timestamp,
+    /// When it was last opened; absent: only the first time, or not since this is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::DateTime>"))]
+    pub opened_at: Option<Timestamp>,
+}
+
+impl Project {
+    /// When it was last opened, as far as that is known.
+    pub fn last_opened(&self) -> Timestamp {
+        self.opened_at.unwrap_or(self.created_at)
+    }
 }

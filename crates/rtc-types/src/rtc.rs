@@ -36,6 +36,9 @@ pub struct Rtc {
     /// The user's decision, where one is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// Where a call that the user answers was answered; absent: it was not, or not by a client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<DeviceId>,
     /// What an approval shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<Preview>,

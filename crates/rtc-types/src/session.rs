@@ -58,12 +58,25 @@ pub struct Session {
     /// The message of the parent that began it.
     #[serde(default)]
     pub sub_agent_parent_message_id: Option<MessageId>,
-    /// Tokens sent, without cached ones.
+    /// Tokens sent that were read in full: without those that came from the provider's cache or were stored there.
     pub total_input_tokens: u64,
-    /// Tokens received.
+    /// Tokens received, reasoning included.
     pub total_output_tokens: u64,
-    /// All tokens.
+    /// All tokens: sent, from the cache, into the cache, and received.
     pub total_tokens: u64,
+    /// Tokens sent that came from the provider's cache. Those of replies from before they were counted are missing.
+    #[serde(default)]
+    pub total_cached_read_tokens: u64,
+    /// Tokens sent that were stored in the provider's cache. Those of replies from before they were counted are missing.
+    #[serde(default)]
+    pub total_cached_write_tokens: u64,
+    /// Those tokens received that were reasoning. Those of replies from before they were counted are missing.
+    #[serde(default)]
+    pub total_reasoning_tokens: u64,
+    /// When tokens were last added; null: never since this is kept.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<crate::DateTime>"))]
+    pub last_token_update_at: Option<Timestamp>,
     /// The history was cleared: turns whose first message has this `global_offset`, or one before, are in no request of a
     /// later turn. Absent: it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,6 +148,14 @@ mod tests {
         let session: Session = serde_json::from_str(WITHOUT_TREE).unwrap();
         let json = serde_json::to_value(&session).unwrap();
         for field in [
+            "total_cached_read_tokens",
+            "total_cached_write_tokens",
+            "total_reasoning_tokens",
+        ] {
+            assert_eq!(json.get(field), Some(&0.into()), "{field}");
+        }
+        for field in [
+            "last_token_update_at",
             "agent_prompt",
             "root_client_session_id",
             "root_server_session_id",

@@ -27,6 +27,10 @@ export function session(fields: Partial<Session> & { id: string }): Session {
     total_input_tokens: 0,
     total_output_tokens: 0,
     total_tokens: 0,
+    total_cached_read_tokens: 0,
+    total_cached_write_tokens: 0,
+    total_reasoning_tokens: 0,
+    last_token_update_at: null,
     ...fields,
   };
 }

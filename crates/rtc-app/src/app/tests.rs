@@ -45,6 +45,7 @@ impl Place {
     async fn open(&self, store: Arc<MemoryStore>) -> App {
         let data = self.folder.path().join("data");
         let answering = Answering {
+            client_approves: false,
             model: models::choose(&Config::default(), None).unwrap(),
             name: None,
             max_rounds: None,

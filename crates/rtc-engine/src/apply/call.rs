@@ -1,6 +1,6 @@
 //! The life of a call.
 
-use rtc_tool::{Consent, ErrorKind, ToolError, Verdict, decide, grant, model_text};
+use rtc_tool::{Consent, ErrorKind, Kind, ToolError, Verdict, decide, grant, model_text};
 use rtc_types::{
     ApprovalDecision, ApprovalState, Code, ContentData, DeviceId, Effect as Changed, MessageId, MessageRole,
     OutcomeKnown, Preview, PreviewKind, RtcId, RtcStatus, RuleId, SessionStatus, ToolCall, ToolCallId,
@@ -313,12 +313,16 @@ pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -
     Done::Ok
 }
 
-/// The device knows of the call.
-pub(super) fn sent(draft: &mut Draft, rtc: RtcId) -> Done {
+/// The device knows of the call. What runs here at once gets no flush for it: it joins the next commit.
+pub(super) fn sent(draft: &mut Draft, rtc: RtcId, runs_here: bool) -> Done {
     if let Some(index) = find(draft, rtc) {
-        let call = &mut draft.state.calls[index].stored.entity;
-        if call.status == RtcStatus::Pending {
-            call.status = RtcStatus::Sent;
+        let call = &mut draft.state.calls[index];
+        if call.stored.entity.status == RtcStatus::Pending {
+            call.stored.entity.status = RtcStatus::Sent;
+            let waits = call.stored.private.kind == Kind::User || call.stored.waits_for_approval();
+            if waits || !runs_here {
+                put(draft, index);
+            }
         }
     }
     Done::Ok
@@ -367,6 +371,38 @@ pub(super) fn finish(draft: &mut Draft, rtc: RtcId, attempt: u32, outcome: Outco
         true,
     );
     Done::Ok
+}
+
+/// The same from a client, which is noted: who answered the user's question, and that a device which asks its user itself
+/// has done so.
+pub(super) fn hand_in(
+    draft: &mut Draft,
+    rtc: RtcId,
+    attempt: u32,
+    outcome: Outcome,
+    by: Option<DeviceId>,
+) -> Done {
+    let now = draft.now;
+    let found = find(draft, rtc).map(|index| &mut draft.state.calls[index].stored);
+    if let Some(stored) = found.filter(|stored| stored.entity.attempt == attempt) {
+        if stored.private.kind == Kind::User {
+            stored.entity.answered_by = by;
+        }
+        if stored.waits_for_approval()
+            && let Some(approval) = &mut stored.entity.approval
+        {
+            let ran = outcome.result.is_ok();
+            approval.state = if ran {
+                ApprovalState::Approved
+            } else {
+                ApprovalState::Withdrawn
+            };
+            approval.decision = ran.then_some(ApprovalDecision::Once);
+            approval.decided_at = Some(now);
+            approval.decided_by = by;
+        }
+    }
+    finish(draft, rtc, attempt, outcome)
 }
 
 pub(super) fn outcome_unknown(draft: &mut Draft, rtc: RtcId, evidence: String) -> Done {

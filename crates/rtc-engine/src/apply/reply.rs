@@ -205,10 +205,20 @@ fn write_error(draft: &mut Draft, turn: TurnId, error: ErrorContent) {
 }
 
 fn count_tokens(draft: &mut Draft, reply: &Reply) {
+    let (usage, now) = (reply.usage, draft.now);
     if let Some(session) = &mut draft.state.session {
-        session.entity.total_input_tokens += reply.usage.input;
-        session.entity.total_output_tokens += reply.usage.output;
-        session.entity.total_tokens += reply.usage.input + reply.usage.output;
+        let entity = &mut session.entity;
+        for (total, more) in [
+            (&mut entity.total_input_tokens, usage.input),
+            (&mut entity.total_output_tokens, usage.output),
+            (&mut entity.total_cached_read_tokens, usage.cached_read),
+            (&mut entity.total_cached_write_tokens, usage.cached_write),
+            (&mut entity.total_reasoning_tokens, usage.reasoning),
+            (&mut entity.total_tokens, usage.total()),
+        ] {
+            *total = total.saturating_add(more);
+        }
+        entity.last_token_update_at = Some(now);
     }
 }
 
@@ -224,7 +234,7 @@ fn write_texts(draft: &mut Draft, turn: TurnId, round: u32, model: &ModelId, rep
         blocks: reply.blocks.clone(),
     });
     let mut streamed = std::mem::take(&mut draft.state.streaming).into_iter().peekable();
-    let mut spent = Some((reply.usage.input, reply.usage.output));
+    let mut spent = Some(reply.usage);
     for block in &reply.blocks {
         let (thinking, text) = match block {
             AssistantBlock::Thinking { text } => (true, text),
@@ -247,9 +257,12 @@ fn write_texts(draft: &mut Draft, turn: TurnId, round: u32, model: &ModelId, rep
         message.entity.content = content.into();
         message.entity.streaming_status = StreamingStatus::Completed;
         message.entity.updated_at = draft.now;
-        if let Some((input, output)) = spent.take() {
-            message.entity.input_tokens = Some(input);
-            message.entity.output_tokens = Some(output);
+        if let Some(usage) = spent.take() {
+            message.entity.input_tokens = Some(usage.input);
+            message.entity.output_tokens = Some(usage.output);
+            message.entity.total_tokens = Some(usage.total());
+            message.entity.cached_tokens = Some(usage.cached_read);
+            message.entity.reasoning_tokens = Some(usage.reasoning);
         }
         message.private.round = round;
         message.private.provider = provider.take();
@@ -420,6 +433,7 @@ fn new_rtc(
         status: RtcStatus::Pending,
         attempt: 0,
         approval,
+        answered_by: None,
         preview,
         outcome: None,
         effect: None,

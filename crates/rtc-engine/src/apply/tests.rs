@@ -471,7 +471,9 @@ fn streamed_text_becomes_the_messages_of_the_reply() {
         usage: Usage {
             input: 7,
             output: 3,
-            ..Usage::default()
+            cached_read: 100,
+            cached_write: 20,
+            reasoning: 2,
         },
     };
     lane.tell(Command::Replied {
@@ -486,8 +488,36 @@ fn streamed_text_becomes_the_messages_of_the_reply() {
             .values()
             .all(|message| message.streaming_status == StreamingStatus::Completed)
     );
-    let tokens = lane.state.session.as_ref().unwrap().entity.total_tokens;
-    assert_eq!(tokens, 10);
+    let session = &lane.state.session.as_ref().unwrap().entity;
+    let counted = [
+        session.total_input_tokens,
+        session.total_output_tokens,
+        session.total_cached_read_tokens,
+        session.total_cached_write_tokens,
+        session.total_reasoning_tokens,
+        session.total_tokens,
+    ];
+    assert_eq!(counted, [7, 3, 100, 20, 2, 130]);
+    assert_eq!(session.last_token_update_at, Some(session.updated_at));
+    // Counted once: on the first message of the reply.
+    let of_messages: Vec<_> = lane
+        .messages
+        .values()
+        .map(|m| {
+            [
+                m.input_tokens,
+                m.output_tokens,
+                m.total_tokens,
+                m.cached_tokens,
+                m.reasoning_tokens,
+            ]
+        })
+        .collect();
+    let none = [None; 5];
+    assert_eq!(
+        of_messages,
+        [none, [Some(7), Some(3), Some(130), Some(100), Some(2)], none]
+    );
 }
 
 #[test]

@@ -46,6 +46,9 @@ fn message(
             updated_at: Timestamp::UNIX_EPOCH,
             input_tokens: None,
             output_tokens: None,
+            total_tokens: None,
+            cached_tokens: None,
+            reasoning_tokens: None,
         },
         MessagePrivate {
             round,

@@ -3,7 +3,8 @@
 use rtc_realtime::{Caller, Scope};
 use rtc_tool::{ErrorKind, Kind, ToolError};
 use rtc_types::{
-    ApprovalState, Code, Rtc, RtcId, RtcStatus, Update, UpdateAction, UpdateEntity, UpdateId, UpdateItem,
+    ApprovalDecision, ApprovalState, Code, Rtc, RtcId, RtcStatus, Update, UpdateAction, UpdateEntity,
+    UpdateId, UpdateItem,
 };
 use rtc_wire::rpc::{
     Claimed, Item, Page, Previewed, Renewed, ReportedStatus, Resolution as Answer, RpcError, RtcApprove,
@@ -14,33 +15,37 @@ use serde_json::Value;
 use super::{action, count, page};
 use crate::command::{Command, Done, Outcome, Resolution};
 use crate::engine::Engine;
+use crate::state::Call;
 use crate::stored::StoredRtc;
 
 impl Engine {
     pub(super) async fn rtc_list(&self, caller: &Caller, ask: RtcList) -> Result<Page<Rtc, RtcId>, RpcError> {
         self.known_session(ask.session_id).await?;
         let after = match ask.cursor {
-            Some(cursor) => self.known_rtc(cursor).await?.entity.offset,
+            Some(cursor) => {
+                let last = self.known_rtc(cursor).await?.entity;
+                if last.session_id != ask.session_id {
+                    return Err(not_found(cursor));
+                }
+                last.offset
+            }
             None => 0,
         };
         let limit = count(ask.limit.get());
         let read = self.inner.records.rtcs_after(ask.session_id, after, limit + 1);
         let rtcs = read.await?.into_iter().map(|stored| stored.entity).collect();
         let mut page = page(rtcs, limit, |rtc: &Rtc| rtc.id);
-        page.items.retain(|rtc| is_shown(caller, rtc));
+        page.items.retain(|rtc| self.is_shown(caller, rtc));
         Ok(page)
     }
 
     pub(super) async fn rtc_get(&self, caller: &Caller, ask: RtcGet) -> Result<Item<Rtc>, RpcError> {
-        let item = self.known_rtc(ask.rtc_id).await?.entity;
-        if !is_shown(caller, &item) {
-            return Err(not_found(ask.rtc_id));
-        }
+        let item = self.shown_rtc(caller, ask.rtc_id).await?.entity;
         Ok(Item { item })
     }
 
-    pub(super) async fn rtc_preview(&self, ask: RtcPreview) -> Result<Previewed, RpcError> {
-        let preview = self.known_rtc(ask.rtc_id).await?.entity.preview;
+    pub(super) async fn rtc_preview(&self, caller: &Caller, ask: RtcPreview) -> Result<Previewed, RpcError> {
+        let preview = self.shown_rtc(caller, ask.rtc_id).await?.entity.preview;
         Ok(Previewed { preview })
     }
 
@@ -71,7 +76,7 @@ impl Engine {
     }
 
     pub(super) async fn rtc_claim(&self, caller: &Caller, ask: RtcClaim) -> Result<Value, RpcError> {
-        let stored = self.known_rtc(ask.rtc_id).await?;
+        let stored = self.shown_rtc(caller, ask.rtc_id).await?;
         owns(caller, &stored)?;
         if !stored.is_settled() && !stored.entity.status.is_terminal() {
             // What is claimed is what was looked at.
@@ -100,7 +105,7 @@ impl Engine {
     }
 
     pub(super) async fn rtc_renew(&self, caller: &Caller, ask: RtcRenew) -> Result<Value, RpcError> {
-        let stored = self.known_rtc(ask.rtc_id).await?;
+        let stored = self.shown_rtc(caller, ask.rtc_id).await?;
         owns(caller, &stored)?;
         let renew = Command::Renew { rtc: ask.rtc_id };
         let (done, updates) = self.ask(stored.entity.session_id, renew).await?;
@@ -116,7 +121,7 @@ impl Engine {
         caller: &Caller,
         ask: RtcSubmitResult,
     ) -> Result<Value, RpcError> {
-        let stored = self.known_rtc(ask.rtc_id).await?;
+        let stored = self.shown_rtc(caller, ask.rtc_id).await?;
         let is_question = stored.private.kind == Kind::User;
         if !is_question {
             owns(caller, &stored)?;
@@ -126,9 +131,10 @@ impl Engine {
             }
         }
         if stored.entity.status.is_terminal() {
-            // Whoever did not hear of it learns how it ended.
+            // Whoever did not hear of it learns how it ended, and who answered.
             let is_the_same = ask.client_id.as_ref() == Some(&stored.entity.client_id);
-            let updates = if is_the_same {
+            let is_anothers = is_question && stored.entity.answered_by != Some(caller.device);
+            let updates = if is_the_same && !is_anothers {
                 Vec::new()
             } else {
                 vec![self.healing(&stored)?]
@@ -138,6 +144,9 @@ impl Engine {
         same_client_id(ask.client_id.as_ref(), &stored)?;
         let result = match (ask.success, ask.result, ask.error) {
             (true, Some(result), _) => Ok(result),
+            (true, None, _) if !is_question && !self.inner.host.runs_here(stored.entity.device_id) => {
+                Ok(Value::Null)
+            }
             (true, None, _) => {
                 let told = "the call has no outcome of the device's own run; hand in the result";
                 return Err(RpcError::field(Code::RtcInvalidResult, "result", told));
@@ -147,19 +156,21 @@ impl Engine {
                 |error| error.into_string(),
             )),
         };
-        let updates = if is_question {
+        let by = Some(caller.device);
+        let mut updates = if is_question {
             match result {
-                Ok(answer) => self.answer_telling(ask.rtc_id, answer).await?,
-                Err(why) => self.dismiss_telling(ask.rtc_id, &why).await?,
+                Ok(answer) => self.answer_telling(ask.rtc_id, answer, by).await?,
+                Err(why) => self.dismiss_telling(ask.rtc_id, &why, by).await?,
             }
         } else {
-            self.free_for(&stored).await?;
-            let outcome = Outcome {
-                result: result.map_err(|why| ToolError::new(ErrorKind::Execution, why)),
-                seen: Vec::new(),
-            };
-            self.finish_telling(&stored, outcome).await?
+            self.free_for(caller, &stored).await?;
+            let result = result.map_err(|why| ToolError::new(ErrorKind::Execution, why));
+            self.hand_in(&stored, Outcome::of(result), by).await?
         };
+        if updates.is_empty() {
+            // Somebody else was first.
+            updates.push(self.healing(&self.known_rtc(ask.rtc_id).await?)?);
+        }
         action(Success::DONE, updates)
     }
 
@@ -168,7 +179,7 @@ impl Engine {
         caller: &Caller,
         ask: RtcUpdateStatus,
     ) -> Result<Value, RpcError> {
-        let stored = self.known_rtc(ask.rtc_id).await?;
+        let stored = self.shown_rtc(caller, ask.rtc_id).await?;
         owns(caller, &stored)?;
         same_client_id(ask.client_id.as_ref(), &stored)?;
         let (is, shall) = (stored.entity.status, RtcStatus::from(ask.status));
@@ -183,6 +194,18 @@ impl Engine {
         let kind = match ask.status {
             ReportedStatus::Executing => {
                 let rtc = ask.rtc_id;
+                if let Some(call) = self.answered(caller, &stored).await?
+                    && call.stored.waits_for_approval()
+                {
+                    // Its device has asked its user itself.
+                    let approve = Command::Approve {
+                        rtc,
+                        decision: ApprovalDecision::Once,
+                        reason: None,
+                        device: caller.device,
+                    };
+                    self.tell(session, approve).await?;
+                }
                 let (_, updates) = self.ask(session, Command::Executing { rtc }).await?;
                 return action(Success::DONE, updates);
             }
@@ -190,35 +213,53 @@ impl Engine {
             ReportedStatus::Timeout => ErrorKind::Timeout,
             ReportedStatus::Rejected => ErrorKind::PermissionDenied,
         };
-        self.free_for(&stored).await?;
+        self.free_for(caller, &stored).await?;
         let told = format!("the device says that it ended as {shall:?}");
-        let outcome = Outcome {
-            result: Err(ToolError::new(kind, told)),
-            seen: Vec::new(),
-        };
-        action(Success::DONE, self.finish_telling(&stored, outcome).await?)
+        let outcome = Outcome::failed(ToolError::new(kind, told));
+        let updates = self.hand_in(&stored, outcome, Some(caller.device)).await?;
+        action(Success::DONE, updates)
     }
 
-    /// Whether a client may say how a call ended: nobody is asked for it, and nobody runs it here.
-    async fn free_for(&self, stored: &StoredRtc) -> Result<(), RpcError> {
+    /// The call, if it is open. Refused while the user is asked about it, unless the caller's device asks its user itself.
+    async fn answered(&self, caller: &Caller, stored: &StoredRtc) -> Result<Option<Call>, RpcError> {
         let state = self.wake(stored.entity.session_id).await?;
         let Some(call) = state.call(stored.entity.id) else {
-            return Ok(());
+            return Ok(None);
         };
-        let approval = call
-            .stored
-            .entity
-            .approval
-            .as_ref()
-            .map(|approval| approval.state);
-        if approval == Some(ApprovalState::Open) {
+        if call.stored.waits_for_approval() && !self.asks_itself(caller, &call.stored.entity) {
             let told = "the call waits for the user's answer";
             return Err(RpcError::new(Code::ApprovalRequired, told));
         }
-        if call.claimed {
+        Ok(Some(call.clone()))
+    }
+
+    /// Whether a client may say how a call ended: nobody is asked for it, and nobody runs it here.
+    async fn free_for(&self, caller: &Caller, stored: &StoredRtc) -> Result<(), RpcError> {
+        let call = self.answered(caller, stored).await?;
+        if call.is_some_and(|call| call.claimed) {
             return Err(RpcError::new(Code::RtcClaimed, "the device runs the call itself"));
         }
         Ok(())
+    }
+
+    /// Whether the user of a client without approvals is asked about a call by that client itself.
+    fn asks_itself(&self, caller: &Caller, rtc: &Rtc) -> bool {
+        !caller.approvals && rtc.device_id == caller.device && self.inner.host.asks_itself(caller.device)
+    }
+
+    /// A client that asks nobody for a Yes would run a call that waits for one: it is shown none, as in the stream.
+    fn is_shown(&self, caller: &Caller, rtc: &Rtc) -> bool {
+        let approval = rtc.approval.as_ref().map(|approval| approval.state);
+        caller.approvals || approval != Some(ApprovalState::Open) || self.asks_itself(caller, rtc)
+    }
+
+    /// The call, if it is shown to the caller.
+    async fn shown_rtc(&self, caller: &Caller, rtc: RtcId) -> Result<StoredRtc, RpcError> {
+        let stored = self.known_rtc(rtc).await?;
+        if !self.is_shown(caller, &stored.entity) {
+            return Err(not_found(rtc));
+        }
+        Ok(stored)
     }
 
     async fn known_rtc(&self, rtc: RtcId) -> Result<StoredRtc, RpcError> {
@@ -241,12 +282,6 @@ impl Engine {
             offset: 0,
         })
     }
-}
-
-/// A client that asks nobody for a Yes would run a call that waits for one: it is shown none, as in the stream.
-fn is_shown(caller: &Caller, rtc: &Rtc) -> bool {
-    let approval = rtc.approval.as_ref().map(|approval| approval.state);
-    caller.approvals || approval != Some(ApprovalState::Open)
 }
 
 fn not_found(rtc: RtcId) -> RpcError {

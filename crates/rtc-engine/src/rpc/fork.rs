@@ -32,7 +32,7 @@ impl Engine {
         if let Some(before) = self.forked_before(&ask, text).await? {
             return action(self.forked(&before).await?, Vec::new());
         }
-        let old = self.known_session(ask.old_server_session_id).await?.entity;
+        let old = self.living_session(ask.old_server_session_id).await?.entity;
         let records = &self.inner.records;
         let history = history(
             records.messages(old.id).await?,

@@ -17,9 +17,9 @@ impl Engine {
     pub(super) async fn session_list(&self, ask: SessionList) -> Result<Page<Session, SessionId>, RpcError> {
         let mut sessions = self.sessions().await?;
         if let Some(cursor) = ask.cursor {
-            let before = sessions.iter().position(|session| session.id == cursor);
-            // A session that is gone or has moved up begins no page: the client asks from the start.
-            sessions.drain(..before.map_or(sessions.len(), |at| at + 1));
+            // As it is now, deleted or not: one that has moved up since repeats others and leaves none out.
+            let last = self.known_session(cursor).await?.entity;
+            sessions.retain(|session| (session.updated_at, session.id) < (last.updated_at, last.id));
         }
         let limit = count(ask.limit.get());
         sessions.truncate(limit + 1);
@@ -54,14 +54,6 @@ impl Engine {
         defaults: Defaults,
     ) -> Result<Value, RpcError> {
         let text = plain_text(&ask.content_data)?.to_owned();
-        if let Some(project) = ask.project_id
-            && self.project(project).await.is_none()
-        {
-            return Err(RpcError::new(
-                Code::ProjectNotFound,
-                "no folder with this id was opened",
-            ));
-        }
         if ask.mode.is_some() && !caller.scopes.has(Scope::Approve) {
             let told = "the token allows no answers for the user, and so no mode either";
             return Err(RpcError::new(Code::PermissionDenied, told));
@@ -74,7 +66,16 @@ impl Engine {
             // Sent again, it is the session that was made for it.
             None => match self.inner.records.sent(&ask.client_id).await? {
                 Some(message) => message.entity.session_id,
-                None => SessionId::new(self.inner.clock.stamp().mint().uuid()),
+                None => {
+                    if ask
+                        .project_id
+                        .is_some_and(|project| !defaults.open.contains(&project))
+                    {
+                        let told = "no folder with this id is open on the device that asks";
+                        return Err(RpcError::new(Code::ProjectNotFound, told));
+                    }
+                    SessionId::new(self.inner.clock.stamp().mint().uuid())
+                }
             },
         };
         let send = Send {

@@ -13,7 +13,10 @@ impl Engine {
     pub(super) async fn turn_list(&self, ask: TurnList) -> Result<Page<Turn, TurnId>, RpcError> {
         self.known_session(ask.session_id).await?;
         if let Some(cursor) = ask.cursor {
-            self.known_turn(cursor).await?;
+            let last = self.known_turn(cursor).await?.entity;
+            if last.session_id != ask.session_id {
+                return Err(not_found(cursor));
+            }
         }
         let limit = count(ask.limit.get());
         let read = self
@@ -47,6 +50,10 @@ impl Engine {
 
     async fn known_turn(&self, turn: TurnId) -> Result<StoredTurn, RpcError> {
         let found = self.inner.records.by_id(turn.uuid()).await?;
-        found.ok_or_else(|| RpcError::new(Code::TurnNotFound, format!("there is no turn {turn}")))
+        found.ok_or_else(|| not_found(turn))
     }
+}
+
+fn not_found(turn: TurnId) -> RpcError {
+    RpcError::new(Code::TurnNotFound, format!("there is no turn {turn}"))
 }

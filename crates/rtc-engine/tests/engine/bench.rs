@@ -9,7 +9,7 @@ use rtc_engine::{Engine, Host, NewSession, Send, SessionState, TodoWrite, TurnCo
 use rtc_model::{AssistantBlock, Event, Model, ModelId, ModelStream, Reply, Request, StopReason, Usage};
 use rtc_store::MemoryStore;
 use rtc_tool::{
-    CallContext, Prepared, ProgressSender, Registry, Subject, Tool, ToolError, ToolHandle, handle,
+    CallContext, Kind, Prepared, ProgressSender, Registry, Subject, Tool, ToolError, ToolHandle, handle,
 };
 use rtc_types::{
     ClientId, Clock, Code, DeviceId, Message, Mode, Preview, PreviewKind, ProjectId, RtcId, Session,
@@ -20,6 +20,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
+
+/// The device that asks its user itself.
+pub(crate) const ASKS_ITSELF: u128 = 77;
 
 /// Nothing here takes that long.
 pub(crate) const BOUND: Duration = Duration::from_secs(20);
@@ -99,6 +102,47 @@ impl Tool for Edit {
     }
 }
 
+/// A tool that the user answers, with any text.
+pub(crate) struct Ask;
+
+impl Tool for Ask {
+    type Args = Args;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        "ask"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::User
+    }
+
+    fn description(&self) -> String {
+        "For tests.".into()
+    }
+
+    fn subject(&self, args: &Args) -> Result<Subject, ToolError> {
+        Ok(Subject::read(&args.path))
+    }
+
+    async fn execute(
+        &self,
+        _: CallContext,
+        _: Args,
+        _: Option<Prepared>,
+        _: ProgressSender,
+    ) -> Result<Value, ToolError> {
+        unreachable!("the user answers it")
+    }
+
+    fn answer(&self, _: &Args, answer: Value) -> Result<Value, ToolError> {
+        match answer {
+            Value::String(_) => Ok(answer),
+            _ => Err(ToolError::execution("the answer is a text")),
+        }
+    }
+}
+
 pub(crate) struct TestHost {
     pub(crate) script: Arc<Script>,
     tools: Registry,
@@ -137,6 +181,14 @@ impl Host for TestHost {
     fn wake(&self, _: SessionId) {}
 
     fn cancel(&self, _: RtcId) {}
+
+    fn runs_here(&self, device: DeviceId) -> bool {
+        device == DeviceId::new(Uuid::from_u128(2))
+    }
+
+    fn asks_itself(&self, device: DeviceId) -> bool {
+        device == DeviceId::new(Uuid::from_u128(ASKS_ITSELF))
+    }
 }
 
 pub(crate) struct TestClock;
@@ -160,6 +212,7 @@ pub(crate) struct Bench {
 pub(crate) async fn engine_on(store: Arc<MemoryStore>, script: Arc<Script>) -> Bench {
     let mut tools = Registry::default();
     tools.register(handle(Edit));
+    tools.register(handle(Ask));
     tools.register(handle(TodoWrite));
     let host = Arc::new(TestHost {
         script: script.clone(),

@@ -102,7 +102,7 @@ async fn unknown_tools_and_impossible_arguments_are_told_to_the_model() {
     });
     let (texts, ids): (Vec<_>, HashSet<_>) = results.unzip();
     insta::assert_snapshot!(texts.join("\n"), @"
-    [Tool Error] eddit failed: there is no tool eddit; there are edit, todoWrite
+    [Tool Error] eddit failed: there is no tool eddit; there are edit, ask, todoWrite
     [Tool Error] edit failed: the arguments are not valid JSON (EOF while parsing a value at line 1 column 9)
     [Tool Error] edit failed: `path` must be a string, got 7
     The list has 1 steps now.
@@ -278,4 +278,16 @@ async fn a_folder_is_one_project_however_often_it_is_opened() {
         refusal(bench.engine.tell_user(unknown).await),
         Code::ProjectNotFound
     );
+}
+
+#[tokio::test]
+async fn an_engine_is_ready_while_it_takes_new_work() {
+    let bench = bench(Vec::new()).await;
+    bench.engine.ready().await.unwrap();
+    bench.store.set_full(true);
+    assert_eq!(refusal(bench.engine.ready().await), Code::DiskFull);
+    bench.store.set_full(false);
+    bench.engine.ready().await.unwrap();
+    bench.engine.shut_down();
+    assert_eq!(refusal(bench.engine.ready().await), Code::ShuttingDown);
 }

@@ -5,5 +5,7 @@
 mod bench;
 mod claims;
 mod copies;
+mod devices;
 mod lane;
+mod pages;
 mod rpc;

@@ -21,12 +21,17 @@ pub(crate) fn caller(device: u128, approvals: bool) -> Caller {
 
 impl Bench {
     pub(crate) async fn ask_as(&self, device: u128, method: &str, data: Value) -> Result<Value, String> {
+        self.ask_by(&caller(device, true), method, data).await
+    }
+
+    pub(crate) async fn ask_by(&self, caller: &Caller, method: &str, data: Value) -> Result<Value, String> {
         let request = Request::parse(method, data).map_err(|error| error.to_string())?;
         let defaults = Defaults {
             project: None,
+            open: vec![project()],
             mode: Mode::Manual,
         };
-        let answer = self.engine.call(&caller(device, true), request, defaults).await;
+        let answer = self.engine.call(caller, request, defaults).await;
         answer
             .expect("the engine has this method")
             .map_err(|error| error.code.to_string())
@@ -345,28 +350,4 @@ async fn a_call_that_waits_for_a_yes_is_hidden_from_whoever_asks_for_none() {
     };
     bench.engine.tell(session(1), approve).await.unwrap();
     assert!(is_told(&rows(&bench, false).await));
-}
-
-#[tokio::test]
-async fn a_call_is_sent_once_its_device_has_taken_it() {
-    let bench = bench(vec![one_edit()]).await;
-    bench.send("c1", "edit x").await.unwrap();
-    let rtc = bench.first_call().await;
-    let last = bench.engine.position().borrow().offset;
-    for (device, status) in [
-        (3, rtc_types::RtcStatus::Pending),
-        (2, rtc_types::RtcStatus::Sent),
-    ] {
-        Source::delivered(&bench.engine, &caller(device, true), 1..=last);
-        let look = async {
-            loop {
-                let state = bench.engine.wake(session(1)).await.unwrap();
-                if state.call(rtc).unwrap().stored.entity.status == status {
-                    return;
-                }
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(BOUND, look).await.expect("it happens");
-    }
 }

@@ -114,6 +114,7 @@ impl Port for FakePort {
                 status: RtcStatus::Pending,
                 attempt: self.call.attempt,
                 approval: None,
+                answered_by: None,
                 preview: None,
                 outcome: None,
                 effect: None,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rtc_types::Code;
+use rtc_wire::centrifuge::NESTING;
 use rtc_wire::centrifuge::{
     Command, DisconnectCode, ErrorCode, HistoryRequest, Method, Outcome, PingResult, RefreshRequest, Reply,
     ReplyError, RpcRequest, RpcResult, SubscribeRequest, SubscribeResult, UnsubscribeRequest,
@@ -87,6 +88,13 @@ impl<S: Socket> Connection<S> {
             }
             Command::Unknown { id, .. } => {
                 self.error(id, ErrorCode::MethodNotFound);
+                return Ok(());
+            }
+            Command::TooDeep { id, method } => {
+                self.reply(&Reply::Error {
+                    id,
+                    error: too_deep(&method),
+                });
                 return Ok(());
             }
             Command::Call { id, method } => (id, method),
@@ -258,4 +266,20 @@ impl<S: Socket> Connection<S> {
             })
         });
     }
+}
+
+/// What is said to a call whose parameters are nested too deeply.
+fn too_deep(method: &str) -> ReplyError {
+    let message = format!("the parameters are nested too deeply; the whole command may be {NESTING} deep");
+    let (code, field) = if method == rtc_wire::rpc::Method::RtcSubmitResult.as_str() {
+        (Code::RtcInvalidResult, "result")
+    } else {
+        (Code::InvalidArgument, "data")
+    };
+    let RpcError {
+        code,
+        message,
+        details,
+    } = RpcError::field(code, field, message);
+    ReplyError::of_application(code, &message, details.as_ref())
 }

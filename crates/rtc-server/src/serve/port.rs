@@ -15,6 +15,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use rtc_app::{Purpose, Tokens};
+use rtc_engine::Engine;
 use rtc_realtime::{Connection, Services};
 use rtc_wire::centrifuge::FRAME_BYTES;
 use tokio::net::TcpListener;
@@ -56,6 +57,7 @@ pub(super) struct Port {
 
 struct Shared {
     services: Services,
+    engine: Engine,
     tokens: Tokens,
     sign_in: Option<SignIn>,
     unproven: Arc<Semaphore>,
@@ -63,10 +65,17 @@ struct Shared {
 }
 
 impl Port {
-    pub(super) fn new(services: Services, tokens: Tokens, names: Names, sign_in: Option<SignIn>) -> Self {
+    pub(super) fn new(
+        services: Services,
+        engine: Engine,
+        tokens: Tokens,
+        names: Names,
+        sign_in: Option<SignIn>,
+    ) -> Self {
         let guests = TaskTracker::new();
         let shared = Shared {
             services,
+            engine,
             tokens,
             sign_in,
             unproven: Arc::new(Semaphore::new(UNPROVEN)),
@@ -90,7 +99,7 @@ impl Port {
             .layer(from_fn_with_state(self.shared.clone(), require_credential));
         Router::new()
             .route("/healthz", get(healthy))
-            .route("/readyz", get(healthy))
+            .route("/readyz", get(ready))
             .route("/connection/websocket", any(websocket))
             .route("/open", get(open))
             .route("/auth/token", post(token))
@@ -168,6 +177,17 @@ async fn attend(stream: GuestStream, newcomer: Newcomer, router: Router, shutdow
 
 async fn healthy() -> &'static str {
     "ok\n"
+}
+
+/// Whether new work is taken; where it is not, why.
+async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+    match shared.engine.ready().await {
+        _ if shared.services.shutdown.is_cancelled() => {
+            (StatusCode::SERVICE_UNAVAILABLE, "it is ending\n").into_response()
+        }
+        Ok(()) => "ok\n".into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    }
 }
 
 async fn websocket(

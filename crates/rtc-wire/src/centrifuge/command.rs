@@ -8,6 +8,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use super::frame::NESTING;
 use super::is_default;
 use super::one_of::{Entry, one_of, only};
 
@@ -35,6 +36,13 @@ pub enum Command {
         id: u32,
         /// The method's name, at most [`UNKNOWN_NAME_CHARS`] of it; empty if there was none.
         name: String,
+    },
+    /// A call of a method with parameters that are nested deeper than [`NESTING`](super::NESTING); they are not kept.
+    TooDeep {
+        /// By which the reply is matched; never 0.
+        id: u32,
+        /// The method, at most [`UNKNOWN_NAME_CHARS`] of it.
+        method: String,
     },
 }
 
@@ -84,6 +92,13 @@ impl Serialize for Command {
                     map.serialize_entry("id", id)?;
                 }
                 map.serialize_entry(name, &BTreeMap::<String, ()>::new())?;
+            }
+            Self::TooDeep { id, method } => {
+                map.serialize_entry("id", id)?;
+                // Something as deep stands for what was not kept.
+                let deep = (0..NESTING).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+                let data = serde_json::json!({"method": method, "data": deep});
+                map.serialize_entry("rpc", &data)?;
             }
         }
         map.end()

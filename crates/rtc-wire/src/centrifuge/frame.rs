@@ -1,8 +1,9 @@
 //! From a frame's text to its objects, and back.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 
+use super::command::UNKNOWN_NAME_CHARS;
 use super::{Command, Reply};
 
 /// The largest frame that is read, in bytes. Larger content is sent in pieces.
@@ -11,7 +12,7 @@ pub const FRAME_BYTES: usize = 4 << 20;
 /// How many commands one frame may have.
 pub const COMMANDS_PER_FRAME: usize = 1024;
 
-/// How deep arrays and objects of a command may be nested.
+/// How deep arrays and objects of a command may be nested, the command itself included.
 pub const NESTING: usize = 64;
 
 /// How many values the commands of a frame may have in sum: each takes more room in memory than on the wire.
@@ -46,7 +47,8 @@ pub enum FrameError {
     },
 }
 
-/// The commands of a client's frame. Empty lines are skipped.
+/// The commands of a client's frame. Empty lines are skipped. A call whose parameters are nested too deeply is a
+/// [`Command::TooDeep`], so that it can be answered.
 pub fn decode(frame: &str) -> Result<Vec<Command>, FrameError> {
     if frame.len() > FRAME_BYTES {
         return Err(FrameError::TooLarge(frame.len()));
@@ -55,20 +57,41 @@ pub fn decode(frame: &str) -> Result<Vec<Command>, FrameError> {
     objects(frame, COMMANDS_PER_FRAME, |text, line| {
         let shape = Shape::of(text);
         values += shape.values;
-        if shape.depth > NESTING {
-            return Err(FrameError::TooDeep { line });
-        }
         if values > VALUES_PER_FRAME {
             return Err(FrameError::TooManyValues);
         }
-        Ok(())
+        if shape.depth > NESTING {
+            return too_deep(text).ok_or(FrameError::TooDeep { line });
+        }
+        read(text, line)
+    })
+}
+
+/// A call whose parameters are nested too deeply, without them; nothing else may be.
+fn too_deep(text: &str) -> Option<Command> {
+    #[derive(Deserialize)]
+    struct Shallow {
+        id: u32,
+        rpc: Call,
+    }
+    #[derive(Deserialize)]
+    struct Call {
+        method: String,
+        #[serde(rename = "data")]
+        _data: IgnoredAny,
+    }
+    // What is ignored is read without recursion.
+    let Shallow { id, rpc } = serde_json::from_str(text).ok()?;
+    (id > 0).then(|| Command::TooDeep {
+        id,
+        method: rpc.method.chars().take(UNKNOWN_NAME_CHARS).collect(),
     })
 }
 
 /// The replies of a server's frame, which may be of any size: who asks for something has to take the answer. Only
 /// serde_json's own limit of 128 levels holds.
 pub fn decode_replies(frame: &str) -> Result<Vec<Reply>, FrameError> {
-    objects(frame, usize::MAX, |_, _| Ok(()))
+    objects(frame, usize::MAX, read)
 }
 
 /// The frame of some replies.
@@ -81,11 +104,11 @@ pub fn encode_commands(commands: &[Command]) -> String {
     lines(commands)
 }
 
-/// One object a line, each looked at before it is read.
-fn objects<T: DeserializeOwned>(
+/// One object a line, counted from 1.
+fn objects<T>(
     frame: &str,
     most: usize,
-    mut look: impl FnMut(&str, usize) -> Result<(), FrameError>,
+    mut read: impl FnMut(&str, usize) -> Result<T, FrameError>,
 ) -> Result<Vec<T>, FrameError> {
     let mut objects = Vec::new();
     for (text, line) in frame.split('\n').zip(1..) {
@@ -95,14 +118,16 @@ fn objects<T: DeserializeOwned>(
         if objects.len() == most {
             return Err(FrameError::TooMany);
         }
-        look(text, line)?;
-        let object = serde_json::from_str(text).map_err(|error| FrameError::Malformed {
-            line,
-            reason: error.to_string(),
-        })?;
-        objects.push(object);
+        objects.push(read(text, line)?);
     }
     Ok(objects)
+}
+
+fn read<T: DeserializeOwned>(text: &str, line: usize) -> Result<T, FrameError> {
+    serde_json::from_str(text).map_err(|error| FrameError::Malformed {
+        line,
+        reason: error.to_string(),
+    })
 }
 
 fn lines<T: Serialize>(objects: &[T]) -> String {

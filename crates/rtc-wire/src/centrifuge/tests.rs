@@ -110,6 +110,33 @@ fn a_frame_that_is_none_says_why() {
         decode(&deep(NESTING + 1)).unwrap_err(),
         FrameError::TooDeep { line: 1 }
     );
+    // A call can be answered, however deep its parameters are.
+    let rpc = |levels: usize| {
+        let (open, close) = ("[".repeat(levels - 2), "]".repeat(levels - 2));
+        format!(r#"{{"id":7,"rpc":{{"method":"v1.rtc.submit_result","data":{open}1{close}}}}}"#)
+    };
+    assert!(matches!(
+        decode(&rpc(NESTING)).unwrap()[..],
+        [Command::Call { id: 7, .. }]
+    ));
+    let too_deep = Command::TooDeep {
+        id: 7,
+        method: "v1.rtc.submit_result".into(),
+    };
+    for levels in [NESTING + 1, 1_000, 100_000] {
+        let two = format!("{}\n{}", rpc(levels), r#"{"id":8,"ping":{}}"#);
+        let commands = decode(&two).unwrap();
+        assert_eq!((&commands[0], commands.len()), (&too_deep, 2), "{levels}");
+    }
+    for broken in [
+        rpc(1_000).replacen("\"id\":7", "\"id\":0", 1),
+        rpc(1_000).replacen("\"id\":7,", "", 1),
+        rpc(1_000).replacen(']', "", 1),
+        rpc(1_000).replacen("\"method\"", "\"other\"", 1),
+    ] {
+        let told = decode(&broken).unwrap_err();
+        assert_eq!(told, FrameError::TooDeep { line: 1 });
+    }
     assert!(decode_replies(&format!("{{\"push\":{}", "[".repeat(1_000_000))).is_err());
     let brackets = format!(r#"{{"id":1,"send":{{"data":"\"{}"}}}}"#, "[".repeat(NESTING));
     assert!(decode(&brackets).is_ok(), "brackets in a text are no nesting");

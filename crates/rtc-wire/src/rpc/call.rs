@@ -84,7 +84,8 @@ pub struct RtcSubmitResult {
     pub rtc_id: RtcId,
     /// Whether it did what it was to do.
     pub success: bool,
-    /// What it gave; absent: the stored outcome of the device's own run is taken.
+    /// What it gave. Absent or null: of a call that the serving machine runs, as that run ended; of a call of another
+    /// device, the value null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// Why it failed.

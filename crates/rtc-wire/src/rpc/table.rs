@@ -188,15 +188,16 @@ macro_rules! methods {
 }
 
 methods! {
-    /// The sessions, the one that changed last first.
-    SessionList = "v1.session.list", Query, [View], [] => Page<Session, SessionId>;
+    /// The sessions, the one that changed last first; deleted ones are left out. The cursor's session may have been deleted
+    /// since; one that has changed since makes the page repeat others and leaves none out.
+    SessionList = "v1.session.list", Query, [View], [SessionNotFound] => Page<Session, SessionId>;
     /// One session.
     SessionGet = "v1.session.get", Query, [View], [SessionNotFound] => Item<Session>;
     /// Opens a closed session again. One that is not closed stays as it is.
     SessionOpen = "v1.session.open", Action, [Converse], [SessionNotFound] => Success;
     /// Closes a session: what runs in it is stopped, and it takes no messages. A closed one stays as it is. A
     /// `client_id` is accepted and ignored.
-    SessionClose = "v1.session.close", Action, [Converse], [SessionNotFound, CloseError] => Success;
+    SessionClose = "v1.session.close", Action, [Converse], [SessionNotFound] => Success;
     /// Renames or deletes a session that is not closed.
     SessionUpdate = "v1.session.update", Action, [Converse], [SessionNotFound, SessionClosed] => SessionUpdated;
     /// Copies a session up to one of its user messages, which is written anew, and begins a turn. The new session has what
@@ -205,9 +206,10 @@ methods! {
     SessionFork = "v1.session.fork", Action, [Converse], [SessionNotFound, MessageNotFound, ClientIdConflict, ForkError, DiskFull] => Forked;
     /// Changes what is asked before a tool runs.
     SessionSetMode = "v1.session.set_mode", Action, [Approve], [SessionNotFound, SessionClosed] => Success;
-    /// Sends a message of the user; without a session it makes one, on the device that sends. Sent again under the same
+    /// Sends a message of the user; without a session it makes one, on the device that sends. A folder that it names must
+    /// be open on that device. Sent again under the same
     /// client id, it answers with the message that is there.
-    MessageSend = "v1.message.send", Action, [Converse], [SessionNotFound, SessionClosed, ClientIdConflict, ProjectNotFound, SendError, DiskFull] => Sent;
+    MessageSend = "v1.message.send", Action, [Converse], [SessionNotFound, SessionClosed, ClientIdConflict, ProjectNotFound, DiskFull] => Sent;
     /// The messages of a session, in the order in which they were made, or the other way round.
     MessageList = "v1.message.list", Query, [View], [SessionNotFound, MessageInvalidCursor] => Page<Message, OffsetCursor>;
     /// One message.
@@ -229,10 +231,11 @@ methods! {
     RtcGet = "v1.rtc.get", Query, [View], [RtcNotFound] => Item<Rtc>;
     /// Puts a call into another state. A state that ends it also lets its turn go on. The state that it has already is
     /// no error.
-    RtcUpdateStatus = "v1.rtc.update_status", Action, [Execute], [RtcNotFound, RtcInvalidStatus, RtcInvalidState, RtcClientIdMismatch] => Success;
-    /// Hands in how a call ended; the turn goes on. Handing it in again changes nothing. `approve` is enough for a call
-    /// that the user answers.
-    RtcSubmitResult = "v1.rtc.submit_result", Action, [Execute, Approve], [RtcNotFound, RtcInvalidState, RtcInvalidResult, RtcClientIdMismatch, ApprovalRequired] => Success;
+    RtcUpdateStatus = "v1.rtc.update_status", Action, [Execute], [RtcNotFound, RtcInvalidStatus, RtcInvalidState, RtcClientIdMismatch, RtcClaimed, ApprovalRequired] => Success;
+    /// Hands in how a call ended; the turn goes on. The first answer counts: handing in another, or the same again, changes
+    /// nothing, and the reply then has the call as it ended, at offset 0. `approve` is enough for a call that the user
+    /// answers; `answered_by` says where that was.
+    RtcSubmitResult = "v1.rtc.submit_result", Action, [Execute, Approve], [RtcNotFound, RtcInvalidState, RtcInvalidResult, RtcClientIdMismatch, RtcClaimed, ApprovalRequired] => Success;
     /// Takes a call to run it, on a device of its own; nobody else runs it then, for as long as the claim is renewed. Of a
     /// claim that is lost, a call that only looks is free again; of any other the outcome is unknown, and the user decides.
     /// A result that comes all the same is taken.
