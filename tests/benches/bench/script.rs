@@ -33,9 +33,9 @@ impl Effort {
 
 /// How long the model thinks before it answers: any real one takes longer. Meanwhile the worker makes itself ready.
 const THOUGHT: Duration = Duration::from_millis(50);
-/// The time between the pieces of the first script's call, of which there are two after its name, and the end: a call of
-/// fifteen tokens at a hundred a second.
-const PIECE: Duration = Duration::from_millis(50);
+/// The time between the pieces of the first script's call, of which there are two after its name: a call of fifteen tokens
+/// at a hundred a second.
+const PIECE: Duration = Duration::from_millis(75);
 /// Reads of the script that reads.
 const READS: usize = 200;
 /// The time of the script that does not end.
@@ -110,7 +110,7 @@ pub(crate) fn inputs(effort: Effort) -> String {
          and an empty store each; the model thinks {} ms before each reply unless it says \"at once\", and writes the first \
          call in {} ms after its name; {turns} more turns with one script whose call comes whole",
         THOUGHT.as_millis(),
-        3 * PIECE.as_millis(),
+        2 * PIECE.as_millis(),
     )
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Dialect;
+use crate::text;
 
 /// One answer: a reply in parts, or something that is none.
 #[derive(Debug, Clone)]
@@ -14,7 +15,7 @@ pub struct Answer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     said: Said,
-    /// The time between two events.
+    /// The time before each piece of a call.
     pause: Duration,
     fault: Option<Fault>,
 }
@@ -230,7 +231,8 @@ impl Answer {
         self
     }
 
-    /// With so much time before each of its events, as where a model writes it.
+    /// With so much time before each piece of a call in Chat Completions, as where a model writes it: its name, and the
+    /// two halves of its arguments.
     pub fn paced(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
@@ -263,10 +265,12 @@ impl Answer {
     pub(super) fn pieces(&self, dialect: Dialect) -> Vec<Piece> {
         let events = self.events(dialect);
         let (limit, end) = match self.fault {
-            None if self.pause.is_zero() => return events.into_iter().map(Piece::Bytes).collect(),
             None => {
-                let later = |bytes| Piece::Later(self.pause, bytes);
-                return events.into_iter().map(later).collect();
+                let piece = |event: Vec<u8>| match text(&event).contains("arguments") {
+                    true if !self.pause.is_zero() => Piece::Later(self.pause, event),
+                    _ => Piece::Bytes(event),
+                };
+                return events.into_iter().map(piece).collect();
             }
             Some(Fault::Stall(limit)) => (limit, Piece::Stall),
             Some(Fault::Reset(limit)) => (limit, Piece::Reset),
