@@ -19,7 +19,8 @@ mod stage;
 mod tally;
 mod turn;
 
-/// Whether processes can be traced here. Where they cannot, nothing of this is tested, and it says so.
+/// Whether processes can be traced here. Where they cannot, nothing of this is tested, and it says so; where `CI` is
+/// `true` that is a failure.
 fn can_trace() -> bool {
     match rtc_tests::watch(rtc_tests::Workplace::empty().traceable(&["--version"]), |_| false) {
         Ok(ended) => {
@@ -27,6 +28,13 @@ fn can_trace() -> bool {
             true
         }
         Err(error) => {
+            let is_strict = std::env::var_os("CI").is_some_and(|value| value == "true");
+            assert!(
+                !is_strict,
+                "processes cannot be traced here, so that nothing of what a kill leaves can be tested: {error}. Allow \
+                 ptrace (in a container: --cap-add=SYS_PTRACE and a seccomp profile that has ptrace; on the machine: \
+                 kernel.yama.ptrace_scope below 3), or run `cargo test --workspace` without CI=true"
+            );
             println!("SKIPPED, NOTHING WAS TESTED: {error}");
             eprintln!("SKIPPED, NOTHING WAS TESTED: {error}");
             false

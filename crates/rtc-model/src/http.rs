@@ -25,6 +25,9 @@ use crate::{Endpoint, Error, Key, Timeouts, retry};
 const MOST_ERROR: usize = 64 * 1024;
 /// How long the body of an error may take.
 const ERROR_BODY: Duration = Duration::from_secs(10);
+/// How long a reply may bring nothing but comments, in times of [`Timeouts::idle`]: a server that lets the model think keeps
+/// the connection alive by them.
+const SILENT_IDLES: u32 = 10;
 /// How many connections to one host wait for the next request.
 const IDLE_CONNECTIONS: usize = 4;
 
@@ -92,7 +95,8 @@ impl Http {
             })?
             .map_err(|error| unreachable(&error))?;
         if response.status().as_u16() == 200 {
-            Ok(sse::events(self.pieces(response, until)))
+            let silent = self.endpoint.timeouts.idle.saturating_mul(SILENT_IDLES);
+            Ok(sse::timely(sse::events(self.pieces(response, until)), silent))
         } else {
             Err(self.refusal(response).await)
         }

@@ -12,6 +12,8 @@ pub(crate) struct Outcome {
     pub(crate) text: String,
     pub(crate) thinking: String,
     pub(crate) end: Result<Reply, Failure>,
+    /// Whether the end came of an event, and not of there being no more.
+    pub(crate) is_told: bool,
 }
 
 /// Runs a body that arrives in these pieces. After `reset`, the connection breaks off.
@@ -32,9 +34,10 @@ pub(crate) fn run(mut decoder: Box<dyn Decoder>, pieces: &[&[u8]], reset: bool) 
         .now_or_never()
         .expect("nothing waits");
     let (mut text, mut thinking, mut called) = (String::new(), String::new(), Vec::new());
-    let mut end = None;
+    let (mut end, mut is_told) = (None, false);
     for data in all.into_iter().map(Some).chain([None]) {
         let complete = decoder.is_complete();
+        is_told = matches!(data, Some(Ok(_)));
         let fed = match data {
             Some(Ok(data)) => decoder.feed(&data),
             Some(Err(failure)) if !complete => Err(failure),
@@ -79,7 +82,12 @@ pub(crate) fn run(mut decoder: Box<dyn Decoder>, pieces: &[&[u8]], reset: bool) 
             "the deltas are the thought"
         );
     }
-    Outcome { text, thinking, end }
+    Outcome {
+        text,
+        thinking,
+        end,
+        is_told,
+    }
 }
 
 /// The outcome of a body, which is the same wherever it is cut.
@@ -94,6 +102,9 @@ pub(crate) fn outcome(decoder: impl Fn() -> Box<dyn Decoder>, body: &str) -> Out
             "cut at {at} of {body:?}"
         );
     }
+    // A server that says that this was all may keep the connection open.
+    let has_mark = body.contains("[DONE]") || body.contains("message_stop");
+    assert!(whole.is_told || !has_mark, "it waits for more than {body:?}");
     let single: Vec<&[u8]> = bytes.chunks(1).collect();
     assert_eq!(run(decoder(), &single, false), whole, "byte by byte: {body:?}");
     // Broken off anywhere before its end, a reply is an error or, if only its cost is missing, what it would have been.

@@ -3,8 +3,11 @@
 //! `eventsource-stream` splits events, but it scans its buffer anew for each piece, has no bound and does not survive
 //! a byte order mark: it is given whole lines, bounded, as text, and without the mark.
 
+use std::time::Duration;
+
 use eventsource_stream::{EventStreamError, Eventsource};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
+use tokio::time::timeout;
 
 use crate::Error;
 use crate::failure::{Failure, broken};
@@ -27,6 +30,21 @@ pub(crate) fn events(body: Pieces) -> Events {
     stream::once(begin(body))
         .flat_map(|begun| begun.unwrap_or_else(|failure| stream::iter([Err(failure)]).boxed()))
         .boxed()
+}
+
+/// The same events, where each comes within a time after the one before: comments alone keep no reply alive.
+pub(crate) fn timely(events: Events, most: Duration) -> Events {
+    stream::unfold(Some(events), move |state| async move {
+        let mut events = state?;
+        match timeout(most, events.next()).await {
+            Ok(event) => Some((event?, Some(events))),
+            Err(_) => {
+                let reason = format!("no event for {} s", most.as_secs_f64());
+                Some((Err(broken(reason)), None))
+            }
+        }
+    })
+    .boxed()
 }
 
 /// Decides by the first character what the body is.

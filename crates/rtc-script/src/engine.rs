@@ -12,14 +12,16 @@ use deno_core::{JsRuntime, OpState, PollEventLoopOptions, RuntimeOptions, v8};
 use rtc_hub::Host;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::limits::{Limit, MAX_MEMORY_BYTES, MAX_RESULT_BYTES};
+use unawaited::{Left, Unawaited};
 
 mod failure;
 mod last_expression;
 mod ops;
+mod unawaited;
 
 pub(crate) use failure::Failure;
 
@@ -108,26 +110,33 @@ impl Control {
 /// The way to the engine's thread.
 pub(crate) struct Engine {
     jobs: mpsc::Sender<Job>,
+    is_ready: watch::Receiver<bool>,
 }
 
 impl Engine {
     /// Starts the thread, which makes its first runtime at once.
     pub(crate) fn start() -> std::io::Result<Self> {
         let (jobs, receiver) = mpsc::channel(JOB_QUEUE);
+        let (ready, is_ready) = watch::channel(false);
         std::thread::Builder::new()
             .name("script".to_owned())
             .stack_size(STACK_BYTES)
-            .spawn(move || work(receiver))?;
-        Ok(Self { jobs })
+            .spawn(move || work(receiver, &ready))?;
+        Ok(Self { jobs, is_ready })
     }
 
     /// Hands over a script; its reply comes by itself. `false` if the engine has broken down.
     pub(crate) async fn run(&self, job: Job) -> bool {
         self.jobs.send(job).await.is_ok()
     }
+
+    /// Turns true when the world of the next script is there, and false when a script takes it.
+    pub(crate) fn is_ready(&self) -> watch::Receiver<bool> {
+        self.is_ready.clone()
+    }
 }
 
-fn work(mut jobs: mpsc::Receiver<Job>) {
+fn work(mut jobs: mpsc::Receiver<Job>, ready: &watch::Sender<bool>) {
     let reactor = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(reactor) => reactor,
         Err(error) => {
@@ -144,7 +153,9 @@ fn work(mut jobs: mpsc::Receiver<Job>) {
                 return;
             }
         };
+        ready.send_replace(true);
         let Some(job) = jobs.blocking_recv() else { return };
+        ready.send_replace(false);
         let Job {
             code,
             params,
@@ -158,6 +169,7 @@ fn work(mut jobs: mpsc::Receiver<Job>) {
         // Whoever asked may have gone.
         let _ = begun.send(());
         control.begin(world.runtime.v8_isolate().thread_safe_handle());
+        let unawaited = Unawaited::watch(world.runtime.v8_isolate(), control.clone());
         world.state.borrow_mut().put(ops::Running {
             params,
             host: host.filter(|_| !only_check),
@@ -167,11 +179,12 @@ fn work(mut jobs: mpsc::Receiver<Job>) {
             bytes: 0,
             host_calls: 0,
             waiting: ops::Waiting::default(),
+            unawaited: unawaited.clone(),
         });
-        let ended = reactor.block_on(world.run(&code, only_check, &control));
-        // Whoever asked may have gone. A large world takes its time to be taken down, which nobody waits for.
+        let ended = reactor.block_on(world.run(&code, only_check, &control, &unawaited));
+        // Whoever asked may have gone. A large world takes its time to be taken down, which no reply waits for.
         let _ = reply.send(ended);
-        drop(world);
+        drop((unawaited, world));
     }
 }
 
@@ -179,7 +192,10 @@ fn work(mut jobs: mpsc::Receiver<Job>) {
 struct World {
     runtime: JsRuntime,
     state: Rc<RefCell<OpState>>,
+    /// Runs the main function of a script.
     start: v8::Global<v8::Function>,
+    /// Tells what something failed with.
+    failed: v8::Global<v8::Function>,
 }
 
 impl World {
@@ -189,15 +205,16 @@ impl World {
             create_params: Some(v8::CreateParams::default().heap_limits(0, MAX_MEMORY_BYTES)),
             ..RuntimeOptions::default()
         });
-        let start = runtime
+        let made = runtime
             .execute_script("prelude.js", PRELUDE)
             .map_err(|error| error.to_string())?;
-        let start = function(&mut runtime, &start).ok_or("the prelude gives no function")?;
+        let [start, failed] = functions(&mut runtime, &made).ok_or("the prelude gives no two functions")?;
         let state = runtime.op_state();
         Ok(Self {
             runtime,
             state,
             start,
+            failed,
         })
     }
 
@@ -206,8 +223,9 @@ impl World {
         code: &str,
         only_check: bool,
         control: &Control,
+        unawaited: &Unawaited,
     ) -> Result<Option<Value>, Failure> {
-        let ended = self.run_freely(code, only_check, control).await;
+        let ended = self.run_freely(code, only_check, control, unawaited).await;
         if let Some(limit) = control.reason.get() {
             return Err(Failure::limit(*limit, control.last_line()));
         }
@@ -226,6 +244,7 @@ impl World {
         code: &str,
         only_check: bool,
         control: &Control,
+        unawaited: &Unawaited,
     ) -> Result<Option<Value>, Ended> {
         self.check(code)?;
         if only_check {
@@ -233,25 +252,57 @@ impl World {
         }
         let main = self.compile(code)?;
         let ended = self.runtime.call_with_args(&self.start, &[main]);
-        let ended = tokio::select! {
+        let ended = self
+            .runtime
+            .with_event_loop_promise(ended, PollEventLoopOptions::default());
+        let told = tokio::select! {
             biased;
             () = control.stop.cancelled() => return Err(Ended::Terminated),
-            ended = self.runtime.with_event_loop_promise(ended, PollEventLoopOptions::default()) => ended,
+            ended = unawaited.unless_left(ended) => ended,
         };
-        let told = ended.map_err(|error| failure::of_core(&error))?;
+        let told = match told {
+            Ok(ended) => ended.map_err(|error| failure::of_core(&error))?,
+            Err(left) => return Err(self.left(left)),
+        };
         let told = text(&mut self.runtime, &told);
         // What the script began and did not wait for is part of it.
-        tokio::select! {
+        let rest = tokio::select! {
             biased;
             () = control.stop.cancelled() => return Err(Ended::Terminated),
-            rest = self.runtime.run_event_loop(PollEventLoopOptions::default()) => {
-                rest.map_err(|error| failure::of_core(&error))?;
-            }
+            rest = unawaited.unless_left(self.runtime.run_event_loop(PollEventLoopOptions::default())) => rest,
+        };
+        match rest {
+            Ok(rest) => rest.map_err(|error| failure::of_core(&error))?,
+            Err(left) => return Err(self.left(left)),
         }
         if told.len() > MAX_RESULT_BYTES {
             return Err(Ended::Failed(Failure::limit(Limit::Result, None)));
         }
         failure::of_prelude(&told)
+    }
+
+    /// What failed where nothing waited for it, in words.
+    fn left(&mut self, left: Left) -> Ended {
+        let value = match left {
+            Left::Thrown(failure) => return Ended::Failed(failure),
+            Left::Rejected(value) => value,
+        };
+        let told = {
+            deno_core::scope!(scope, self.runtime);
+            let (value, failed) = (v8::Local::new(scope, value), v8::Local::new(scope, &self.failed));
+            let nothing = v8::undefined(scope).into();
+            let told = failed.call(scope, nothing, &[value]);
+            told.map(|told| told.to_rust_string_lossy(scope))
+        };
+        // It catches what the value throws, so that only an end from outside ends it.
+        let Some(told) = told else {
+            return Ended::Terminated;
+        };
+        match failure::of_prelude(&told) {
+            Err(Ended::Failed(failure)) => Ended::Failed(failure.in_promise()),
+            Err(terminated @ Ended::Terminated) => terminated,
+            Ok(_) => Ended::Terminated,
+        }
     }
 
     /// Fails if the code is not the body of a function. Nothing of it runs.
@@ -339,11 +390,20 @@ pub(crate) enum Ended {
     Failed(Failure),
 }
 
-fn function(runtime: &mut JsRuntime, value: &v8::Global<v8::Value>) -> Option<v8::Global<v8::Function>> {
+/// The functions of a list.
+fn functions<const N: usize>(
+    runtime: &mut JsRuntime,
+    list: &v8::Global<v8::Value>,
+) -> Option<[v8::Global<v8::Function>; N]> {
     deno_core::scope!(scope, runtime);
-    let local = v8::Local::new(scope, value);
-    let function = v8::Local::<v8::Function>::try_from(local).ok()?;
-    Some(v8::Global::new(scope, function))
+    let list = v8::Local::<v8::Array>::try_from(v8::Local::new(scope, list)).ok()?;
+    let functions: Vec<_> = (0..list.length())
+        .filter_map(|index| {
+            let function = v8::Local::<v8::Function>::try_from(list.get_index(scope, index)?).ok()?;
+            Some(v8::Global::new(scope, function))
+        })
+        .collect();
+    functions.try_into().ok()
 }
 
 fn text(runtime: &mut JsRuntime, value: &v8::Global<v8::Value>) -> String {

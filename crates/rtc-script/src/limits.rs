@@ -24,6 +24,8 @@ pub const MAX_CALL_VALUES: usize = MAX_HOST_CALL_VALUES - 100;
 pub const MAX_DEPTH: usize = 100;
 /// The data that a worker may have in memory, in bytes: 1 GiB. It is the last line, behind all other limits.
 pub const MAX_WORKER_BYTES: u64 = 1 << 30;
+/// How many promises of a script may have failed while nothing waits for them.
+pub const MAX_REJECTIONS: usize = 10_000;
 /// How many lines of the console a script may write.
 pub const MAX_CONSOLE_ENTRIES: usize = 10_000;
 /// How much text a script may write to the console, in bytes: 1 MiB.
@@ -43,6 +45,8 @@ pub enum Limit {
     HostCalls,
     /// What waits of its calls of `rtcAgent.fs`.
     Waiting,
+    /// Its promises that failed and that nothing waits for.
+    Rejections,
     /// What it wrote to the console.
     Console,
     /// The size of its result.
@@ -67,6 +71,10 @@ impl Limit {
                 "the script left more than {} MB of its calls of rtcAgent.fs waiting and was ended; await them one after \
                  the other",
                 MAX_IN_FLIGHT_BYTES >> 20
+            ),
+            Self::Rejections => format!(
+                "more than {MAX_REJECTIONS} promises of the script failed while nothing waited for them, and it was ended; \
+                 await them, or catch what they throw"
             ),
             Self::Console => format!(
                 "the script wrote more than {MAX_CONSOLE_ENTRIES} entries or {} KB to the console and was ended",

@@ -143,7 +143,12 @@ pub(crate) async fn run(
         }
         Some(outcome) => match outcome_of(outcome) {
             Ok(ended) => {
-                workers.give_back(worker);
+                // One that was ended may have left more than can be let go of soon: its process ends, when the worker
+                // is dropped.
+                let is_whole = |failure: &Failure| matches!(failure.limit, None | Some(Limit::Result));
+                if ended.as_ref().err().is_none_or(is_whole) {
+                    workers.give_back(worker, context);
+                }
                 ended
             }
             // The engine itself did not say that the script has ended, so that it may still run there.

@@ -12,7 +12,7 @@ use rtc_tool::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::engine::{Control, Engine, Entry, Failure, Job};
 use crate::limits::{Limit, MAX_CODE_BYTES, MAX_WORKER_BYTES};
@@ -22,6 +22,9 @@ pub const WORKER_COMMAND: &str = "script-worker";
 
 /// The name under which the engine is called.
 pub(crate) const ENGINE: &str = "script_engine";
+
+/// The name under which it is asked whether the engine is ready for the next script: the answer comes once it is.
+pub(crate) const READY: &str = "script_ready";
 
 /// What a line of the console is called on its way.
 pub(crate) const CONSOLE: &str = "console";
@@ -61,7 +64,11 @@ pub fn worker() -> ExitCode {
     rtc_hub::limit_memory(MAX_WORKER_BYTES);
     let mut tools = Registry::default();
     match Engine::start() {
-        Ok(engine) => drop(tools.register(handle(EngineTool { engine }))),
+        Ok(engine) => {
+            let is_ready = engine.is_ready();
+            drop(tools.register(handle(EngineTool { engine })));
+            drop(tools.register(handle(ReadyTool { is_ready })));
+        }
         Err(error) => tracing::error!(%error, "the engine has no thread"),
     }
     rtc_hub::run_worker(tools)
@@ -164,6 +171,44 @@ impl Tool for EngineTool {
             Ok(Err(failure)) => Err(failure.into()),
             Err(_) => Err(ToolError::execution("the script engine has broken down")),
         }
+    }
+}
+
+/// Tells when the engine is ready.
+struct ReadyTool {
+    is_ready: watch::Receiver<bool>,
+}
+
+/// Nothing is given for it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+struct ReadyArgs {}
+
+impl Tool for ReadyTool {
+    type Args = ReadyArgs;
+    type Output = ();
+
+    fn name(&self) -> &str {
+        READY
+    }
+
+    fn description(&self) -> String {
+        "Waits until the engine is ready for a script.".to_owned()
+    }
+
+    fn subject(&self, _args: &ReadyArgs) -> Result<Subject, ToolError> {
+        Ok(Subject::read("/"))
+    }
+
+    async fn execute(
+        &self,
+        _context: CallContext,
+        _args: ReadyArgs,
+        _prepared: Option<Prepared>,
+        _progress: ProgressSender,
+    ) -> Result<(), ToolError> {
+        let mut is_ready = self.is_ready.clone();
+        let broken = |_| ToolError::execution("the script engine has broken down");
+        is_ready.wait_for(|ready| *ready).await.map(drop).map_err(broken)
     }
 }
 

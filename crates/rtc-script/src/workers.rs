@@ -2,13 +2,22 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use rtc_hub::{Child, ChildCommand, Peer, spawn};
-use rtc_tool::{Registry, ToolError};
+use futures::StreamExt as _;
+use rtc_hub::{Child, ChildCommand, Peer, RemoteCall, spawn};
+use rtc_tool::{CallContext, Registry, ToolError, ToolStreamItem};
+use serde_json::json;
 use tokio::io::AsyncReadExt as _;
+use tokio_util::sync::CancellationToken;
 
-use crate::worker::WORKER_COMMAND;
+use crate::worker::{READY, WORKER_COMMAND};
+
+/// How long a worker may take, after a script, until it is ready for the next one: to let go of what the script left, and
+/// to make a new world. One that takes longer is ended.
+const READY_AGAIN_TIME: Duration = Duration::from_secs(1);
 
 /// How much of what a worker says of itself is logged at a time, in bytes.
 const LOG_BYTES: usize = 4096;
@@ -31,8 +40,8 @@ pub struct Workers {
 struct Inner {
     command: ChildCommand,
     idle: Mutex<Option<Worker>>,
-    /// Held while a worker is looked for or started, so that a call takes the one that is being started for it.
-    starting: tokio::sync::Mutex<()>,
+    /// Held while a worker is looked for or started, or makes itself ready again, so that a call takes that one.
+    starting: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// A worker that runs nothing. Dropping it ends its process.
@@ -53,7 +62,7 @@ impl Workers {
             inner: Arc::new(Inner {
                 command,
                 idle: Mutex::default(),
-                starting: tokio::sync::Mutex::default(),
+                starting: Arc::default(),
             }),
         }
     }
@@ -71,15 +80,47 @@ impl Workers {
     /// Starts a worker, if there is no warm one, for a script that will probably run. It makes itself ready on its own,
     /// during all that comes before the script: above all the user's Yes. If that fails, [`Workers::take`] tells why.
     pub async fn get_ready(&self) {
-        let _one = self.inner.starting.lock().await;
+        // One that is being started, or becomes ready again, will do.
+        let Ok(_one) = self.inner.starting.try_lock() else {
+            return;
+        };
         let is_there = self.idle().as_ref().is_some_and(|idle| !idle.peer.is_closed());
         if !is_there && let Ok(worker) = self.start().await {
-            self.give_back(worker);
+            self.keep(worker);
         }
     }
 
-    /// Gives a worker back whose script has ended.
-    pub(crate) fn give_back(&self, worker: Worker) {
+    /// Gives a worker back whose script, the call of `context`, has ended by itself. It is kept once it is ready again,
+    /// and ended if that takes too long; nobody waits for it but the next script.
+    pub(crate) fn give_back(&self, worker: Worker, context: &CallContext) {
+        let ready = worker.peer.call(RemoteCall {
+            call_id: context.rtc,
+            session_id: context.session,
+            attempt: context.attempt,
+            tool: READY.to_owned(),
+            arguments: json!({}),
+            deadline: None,
+            cancel: CancellationToken::new(),
+            host: None,
+        });
+        // If another worker is being started meanwhile, the next script has that one.
+        let first = self.inner.starting.clone().try_lock_owned();
+        let workers = self.clone();
+        tokio::spawn(async move {
+            let _first = first;
+            let answers = ready.filter_map(async |item| match item {
+                ToolStreamItem::Terminal(outcome) => Some(outcome),
+                ToolStreamItem::Progress(_) => None,
+            });
+            let mut answers = std::pin::pin!(answers);
+            match tokio::time::timeout(READY_AGAIN_TIME, answers.next()).await {
+                Ok(Some(Ok(_))) => workers.keep(worker),
+                _ => tracing::debug!("a worker did not become ready again, and is ended"),
+            }
+        });
+    }
+
+    fn keep(&self, worker: Worker) {
         if !worker.peer.is_closed() {
             let mut idle = self.idle();
             // One that has died meanwhile is no reason to drop one that lives.
@@ -121,8 +162,100 @@ impl Worker {
     pub(crate) async fn end(self) -> String {
         self.peer.close();
         match self.child.end().await {
-            Some(status) => status.to_string(),
+            Some(status) => format!("{status}{}", likely_cause(status)),
             None => "it is not known how".to_owned(),
         }
+    }
+}
+
+/// Why a process most likely ended as it did, where a script is the reason.
+fn likely_cause(status: ExitStatus) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt as _;
+
+        use rustix::process::Signal;
+        let signals = [Signal::SEGV, Signal::BUS, Signal::ABORT, Signal::KILL];
+        if signals
+            .iter()
+            .any(|signal| Some(signal.as_raw()) == status.signal())
+        {
+            return "; most likely the script took too much memory: handle less at a time, and await calls before \
+                    making more";
+        }
+    }
+    let _ = status;
+    ""
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use rtc_tool::{Access, Extensions, Permit, Seen};
+    use rtc_types::{RtcId, SessionId};
+    use serde_json::Value;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Permit for Nothing {
+        fn check(&self, _: Access, _: &str) -> Result<(), ToolError> {
+            Ok(())
+        }
+    }
+
+    #[async_trait]
+    impl Seen for Nothing {
+        async fn get(&self, _: &str) -> Result<Option<Value>, ToolError> {
+            Ok(None)
+        }
+
+        fn note(&self, _: &str, _: Value) {}
+    }
+
+    /// It runs and says nothing, as one does that still lets go of what its script left.
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_that_is_not_ready_again_in_time_is_ended() {
+        let context = CallContext {
+            session: SessionId::new(uuid::Uuid::nil()),
+            rtc: RtcId::new(uuid::Uuid::nil()),
+            attempt: 1,
+            cancel: CancellationToken::new(),
+            permit: Arc::new(Nothing),
+            seen: Arc::new(Nothing),
+            extensions: Extensions::default(),
+        };
+        let workers = Workers {
+            inner: Arc::new(Inner {
+                command: ChildCommand {
+                    program: "/bin/sleep".into(),
+                    arguments: vec!["600".into()],
+                    environment: Vec::new(),
+                },
+                idle: Mutex::default(),
+                starting: Arc::default(),
+            }),
+        };
+        let first = workers.take().await.unwrap();
+        let (id, peer) = (first.child.id, first.peer.clone());
+        let begun = Instant::now();
+        workers.give_back(first, &context);
+        assert_eq!(
+            begun.elapsed(),
+            Duration::ZERO,
+            "whoever gives it back does not wait"
+        );
+        let next = workers.take().await.unwrap();
+        assert_eq!(begun.elapsed(), READY_AGAIN_TIME);
+        assert_ne!(next.child.id, id);
+        peer.closed().await;
+        // A new one is kept as it is: it makes itself ready while nobody waits.
+        workers.keep(next);
+        workers.take().await.unwrap();
+        assert_eq!(begun.elapsed(), READY_AGAIN_TIME);
     }
 }

@@ -69,7 +69,7 @@ async fn a_killed_worker_is_told_and_replaced() {
     };
     let error = place.call_telling(args, kill).await.unwrap_err();
     insta::assert_snapshot!(error, @"
-    the process of the script ended (signal: 9 (SIGKILL)) (line 2)
+    the process of the script ended (signal: 9 (SIGKILL); most likely the script took too much memory: handle less at a time, and await calls before making more) (line 2)
     It had already changed `/a`.
     The console until then:
     ready

@@ -116,13 +116,28 @@ fn tests_of_all_crates(root: &Path) -> Result<()> {
     shell::run(test(root).args(["--package", "rtc-wire", "--features", "schema"]))
 }
 
+/// Variables by which a person lets one test do more, or only one thing. One that a shell still has must not make all of
+/// them do less.
+const FOR_ONE_TEST: &[&str] = &[
+    "INSTA_FORCE_PASS",
+    "RTC_CRASH_ROUNDS",
+    "RTC_GOLDEN",
+    "RTC_SIM_FIRST",
+    "RTC_SIM_POINTS",
+    "RTC_SIM_SEED",
+    "RTC_TEST_SEED",
+];
+
 fn test(root: &Path) -> Command {
     let mut command = shell::cargo(root);
+    for variable in FOR_ONE_TEST {
+        command.env_remove(variable);
+    }
     // Snapshots are compared only: a difference is a failure, and leaves no file behind.
     command
         .env("INSTA_UPDATE", "no")
+        // What cannot be tested here is a failure too.
         .env("CI", "true")
-        .env_remove("INSTA_FORCE_PASS")
         .arg("test");
     command
 }
@@ -168,6 +183,16 @@ mod tests {
             summary(&took),
             @"xtask test: all 2 steps ok in 1.6 s (setup 0.1 s, format 1.5 s)"
         );
+    }
+
+    #[test]
+    fn what_a_shell_still_has_weakens_no_test() {
+        let command = test(Path::new("/"));
+        let set: Vec<_> = command.get_envs().collect();
+        for variable in FOR_ONE_TEST {
+            assert!(set.contains(&((*variable).as_ref(), None)), "{variable}");
+        }
+        assert!(set.contains(&("CI".as_ref(), Some("true".as_ref()))));
     }
 
     #[test]

@@ -45,6 +45,25 @@ fn call_runs() {
     for name in ["read", "edit", "read_disk", "edit_disk"] {
         assert_eq!(samples(name), Some(3), "{name}");
     }
+    // How often a device is made to keep something is no matter of time.
+    let counted = |name: &str| match &figures
+        .iter()
+        .find(|figure| figure.name == name)
+        .unwrap()
+        .measured
+    {
+        Measured::One(value) => Some(*value),
+        // As checked above, processes cannot be traced here.
+        Measured::Not(_) => None,
+        Measured::Samples(samples) => panic!("{name}: {samples:?}"),
+    };
+    for (name, flushes) in [
+        ("read_flushes", 2.0),
+        ("read_file_flushes", 0.0),
+        ("edit_flushes", 3.0),
+    ] {
+        assert_eq!(counted(name).unwrap_or(flushes), flushes, "{name}");
+    }
     // One for each request of the turns on disk: 3 reads and an answer; a read, 3 edits and an answer.
     assert_eq!(samples("append_disk"), Some(9));
 }

@@ -61,6 +61,10 @@ impl<'f> Fragment<'f> {
             },
         }
     }
+
+    fn brings_arguments(&self) -> bool {
+        !matches!(self.arguments, Arguments::None)
+    }
 }
 
 impl Calls {
@@ -126,7 +130,9 @@ impl Calls {
             let index = fragment.index?;
             self.list.iter().rposition(|call| call.index == Some(index))
         };
-        if let Some(at) = by_id() {
+        // Some servers give all calls one id. Nothing continues arguments that are whole.
+        let continued = |at: &usize| !(fragment.brings_arguments() && self.list[*at].is_whole());
+        if let Some(at) = by_id().filter(continued) {
             return Some(at);
         }
         if fragment.name.is_empty() {
@@ -149,10 +155,9 @@ impl Calls {
     /// name in every fragment, others tell calls apart by nothing else.
     fn begins_another(&self, at: usize, fragment: &Fragment<'_>) -> bool {
         let call = &self.list[at];
-        let brings_arguments = !matches!(fragment.arguments, Arguments::None);
         call.event == self.events
             || (!call.name.is_empty() && call.name != fragment.name)
-            || (brings_arguments && call.is_whole())
+            || (fragment.brings_arguments() && call.is_whole())
             || matches!(fragment.arguments, Arguments::Value(_)) && !call.arguments.is_empty()
     }
 }

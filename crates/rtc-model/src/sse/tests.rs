@@ -61,6 +61,30 @@ fn a_line_and_a_body_have_bounds() {
     assert!(data(&many).is_err(), "comments count as well");
 }
 
+#[tokio::test(start_paused = true)]
+async fn comments_alone_keep_no_reply_alive() {
+    let pings = || {
+        stream::repeat(b": ping\n\n".to_vec()).then(async |piece| {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok(piece)
+        })
+    };
+    let most = Duration::from_secs(10);
+    let told = timely(events(pings().boxed()), most);
+    let begun = tokio::time::Instant::now();
+    let told: Vec<_> = told.collect().await;
+    assert_eq!(begun.elapsed(), most);
+    let [Err(failure)] = &told[..] else {
+        panic!("{told:?}")
+    };
+    assert_eq!((failure.error.code(), failure.again), ("model.stream", true));
+    // Each event begins the time anew.
+    let word = || stream::iter([Ok(b"data: a\n\n".to_vec())]);
+    let body = pings().take(9).chain(word()).chain(pings().take(9)).chain(word());
+    let told: Vec<_> = timely(events(body.boxed()), most).collect().await;
+    assert_eq!(told, [Ok("a".to_owned()), Ok("a".to_owned())]);
+}
+
 proptest! {
     #[test]
     fn no_bytes_are_too_strange(body: Vec<u8>, at: proptest::sample::Index) {

@@ -37,6 +37,12 @@ impl Failure {
         }
     }
 
+    /// Says that it came from a promise.
+    pub(super) fn in_promise(mut self) -> Self {
+        self.message.push_str(", in a promise that nothing waited for");
+        self
+    }
+
     /// Says what a syntax error may come from.
     pub(super) fn with_syntax_hint(mut self, code: &str) -> Self {
         let lines = u32::try_from(code.lines().count().max(1)).unwrap_or(u32::MAX);
@@ -101,10 +107,6 @@ pub(super) fn of_js(error: &JsError) -> Ended {
         return Ended::Terminated;
     }
     let message = error.exception_message.trim_start_matches("Uncaught ").to_owned();
-    let message = match message.strip_prefix("(in promise) ") {
-        Some(message) => format!("{message}, in a promise that nothing waited for"),
-        None => message,
-    };
     let line = error
         .frames
         .iter()

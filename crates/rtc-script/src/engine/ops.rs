@@ -14,7 +14,8 @@ use rtc_tool::ToolError;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Control, Entry, Level, SCRIPT_NAME};
+use super::unawaited::Unawaited;
+use super::{Control, Entry, Failure, Level, SCRIPT_NAME};
 use crate::limits::{
     Limit, MAX_CALL_VALUES, MAX_CONSOLE_BYTES, MAX_CONSOLE_ENTRIES, MAX_DEPTH, MAX_HOST_CALLS,
     MAX_IN_FLIGHT_BYTES,
@@ -34,6 +35,7 @@ pub(super) struct Running {
     pub(super) bytes: usize,
     pub(super) host_calls: u64,
     pub(super) waiting: Waiting,
+    pub(super) unawaited: Rc<Unawaited>,
 }
 
 /// The calls under way, and the answers that the script has not taken yet.
@@ -89,6 +91,7 @@ deno_core::extension!(
     ops = [
         op_script_params,
         op_script_console,
+        op_script_failed,
         op_script_call,
         op_script_answer,
         op_script_at,
@@ -126,6 +129,17 @@ fn op_script_console(state: &mut OpState, #[smi] level: i32, #[string] text: Str
     let line = Some(line).filter(|line| *line > 0);
     // Nobody reads any more: then the script is being ended.
     let _ = running.console.send(Entry { level, text, line });
+}
+
+/// Ends the script: a callback threw, which nothing waits for.
+#[op2(fast)]
+fn op_script_failed(state: &mut OpState, #[string] message: String, #[smi] line: u32) {
+    let failure = Failure {
+        message,
+        line: Some(line).filter(|line| *line > 0),
+        limit: None,
+    };
+    state.borrow::<Running>().unawaited.throw(failure);
 }
 
 /// Asks the process that has the files, and gives the number of the answer.

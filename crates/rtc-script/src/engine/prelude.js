@@ -1,12 +1,13 @@
 // The world that a script sees. Everything is captured before the script can change it; what gives authority is gone
-// when this ends. The value of this file is the function that runs a script's main function and tells how it ended.
+// when this ends. The value of this file is a list of two functions: one runs a script's main function and tells how it
+// ended, the other tells what a promise failed with that nothing waits for.
 (() => {
   "use strict";
 
   const { core } = Deno;
   const {
-    op_script_params, op_script_console, op_script_call, op_script_answer, op_script_at, op_script_line, op_script_bytes,
-    op_script_uuid, op_script_url, op_script_url_set,
+    op_script_params, op_script_console, op_script_failed, op_script_call, op_script_answer, op_script_at, op_script_line,
+    op_script_bytes, op_script_uuid, op_script_url, op_script_url_set,
   } = core.ops;
   const { createTimer, cancelTimer, encode, decode, structuredClone } = core;
   const { Error, TypeError, RangeError, Promise, Map, Set, WeakSet, WeakMap, Date, RegExp, Math, Symbol } = globalThis;
@@ -16,6 +17,8 @@
   const { isView } = ArrayBuffer;
   // Half of a surrogate pair is no text outside of this world.
   const wellFormed = Function.prototype.call.bind(String.prototype.toWellFormed);
+  const slice = Function.prototype.call.bind(String.prototype.slice);
+  const queue = globalThis.queueMicrotask;
   const now = Date.now;
 
   // What stays of the global names. All others were made by the engine for its own use, or give threads, shared memory
@@ -124,20 +127,32 @@
     return typeof data === "string" ? data : stringify(data, null, 2);
   };
 
-  // What was thrown, in words, and where.
+  // The most that is told of what was thrown, in UTF-16 units.
+  const MOST_WORDS = 4000;
+  const cut = (words) => (words.length > MOST_WORDS ? `${slice(words, 0, MOST_WORDS)}…` : words);
+  const UNSHOWN = "a value that cannot be shown";
+
+  // What was thrown, in words, and where. Whatever was thrown, this throws nothing.
   const described = (thrown) => {
-    if (thrown instanceof Error) {
-      const name = `${thrown.name}`;
-      const message = thrown.message === "" ? name : `${name}: ${thrown.message}`;
-      return { message, line: lines.get(thrown) ?? lineIn(thrown.stack) };
-    }
-    let text;
+    let isError = false;
     try {
-      text = stringify(plain(thrown, new WeakSet(), 0)) ?? "undefined";
+      isError = thrown instanceof Error;
+      if (isError) {
+        const name = cut(`${thrown.name}`);
+        const words = cut(`${thrown.message}`);
+        return { message: words === "" ? name : `${name}: ${words}`, line: lineOf(thrown) };
+      }
+      return { message: `it threw ${cut(stringify(plain(thrown, new WeakSet(), 0)) ?? "undefined")}`, line: 0 };
     } catch {
-      text = "a value that cannot be shown";
+      return { message: `it threw ${UNSHOWN}`, line: isError ? lineOf(thrown) : 0 };
     }
-    return { message: `it threw ${text}`, line: 0 };
+  };
+  const lineOf = (error) => {
+    try {
+      return lines.get(error) ?? lineIn(error.stack);
+    } catch {
+      return 0;
+    }
   };
 
   // ---------------------------------------------------------------- console
@@ -208,6 +223,20 @@
 
   const MAX_DELAY_MS = 60_000;
 
+  // Calls what nothing waits for. That it throws ends the script.
+  const alone = (callback, values) => {
+    try {
+      callback(...values);
+    } catch (thrown) {
+      const { message, line } = described(thrown);
+      op_script_failed(wellFormed(message), line);
+    }
+  };
+  const queueMicrotask = (callback) => {
+    if (typeof callback !== "function") throw new TypeError("queueMicrotask takes a function");
+    queue(() => alone(callback, []));
+  };
+
   const timers = new Map();
   let lastTimer = 0;
   const setTimeout = (callback, ms = 0, ...values) => {
@@ -216,7 +245,7 @@
     const id = ++lastTimer;
     const fire = () => {
       timers.delete(id);
-      callback(...values);
+      alone(callback, values);
     };
     timers.set(id, createTimer(fire, ms > 0 ? +ms : 0, undefined, false, true));
     return id;
@@ -444,23 +473,27 @@
     listDir: fs.ls,
   });
   const given = {
-    rtcAgent, console, setTimeout, clearTimeout, structuredClone, TextEncoder, TextDecoder, URL, URLSearchParams,
+    rtcAgent, console, setTimeout, clearTimeout, queueMicrotask, structuredClone, TextEncoder, TextDecoder, URL, URLSearchParams,
   };
   for (const name of keys(given)) {
     defineProperty(globalThis, name, { value: given[name], writable: true, configurable: true, enumerable: false });
   }
 
-  return async (main) => {
+  const failed = (thrown) => {
+    const { message, line } = described(thrown);
+    const words = wellFormed(message);
+    return { failed: line ? { message: words, line } : { message: words } };
+  };
+  const start = async (main) => {
     globalThis.params = parse(op_script_params());
     let told;
     try {
       const result = plain(await main(), new WeakSet(), 0);
       told = result === undefined ? "nothing" : { result };
     } catch (thrown) {
-      const { message, line } = described(thrown);
-      const words = wellFormed(message);
-      told = { failed: line ? { message: words, line } : { message: words } };
+      told = failed(thrown);
     }
     return stringify(told);
   };
+  return [start, (thrown) => stringify(failed(thrown))];
 })()

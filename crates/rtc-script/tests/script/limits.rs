@@ -91,6 +91,88 @@ async fn a_script_that_takes_everything_is_ended() {
     ");
 }
 
+/// The engine keeps each of them, and lets go of many only after minutes.
+#[tokio::test]
+async fn promises_that_fail_while_nothing_waits_for_them_are_bounded() {
+    for code in [
+        "for (;;) Promise.reject(new Error('x'))",
+        "async function f() { f(); f() }\nf()",
+        "for (let n = 0; n < 100000; n++) Promise.reject(n); 'over'",
+    ] {
+        let told = ended(code, 60_000).await;
+        let expected = "Execution: more than 10000 promises of the script failed while nothing waited for them, and it was \
+                        ended; await them, or catch what they throw\nIt had changed nothing.";
+        assert_eq!(told, expected, "{code}");
+    }
+    // As many as that are waited for in time, each at its turn.
+    let code = "const fails = async (n) => { throw n };
+const all = await Promise.allSettled(Array.from({ length: 10000 }, (_, n) => fails(n)));
+all.filter((one) => one.status === 'rejected').length";
+    assert_eq!(ended(code, 60_000).await, "result: 10000");
+    let told = ended(
+        "for (let n = 0; n < 10000; n++) Promise.reject(n); 'over'",
+        60_000,
+    )
+    .await;
+    let expected = "Execution: it threw 0, in a promise that nothing waited for\nIt had changed nothing.";
+    assert_eq!(told, expected);
+}
+
+/// The engine does not always survive its want of memory. Its process does the rest.
+#[tokio::test]
+async fn functions_that_call_themselves_for_ever_end_with_a_hint_to_their_memory() {
+    for code in [
+        "async function f() { await null; f(); f() } await f()",
+        "function f() { return Promise.resolve().then(() => Promise.all([f(), f()])) } await f()",
+    ] {
+        let told = ended(code, 60_000).await;
+        let cap = "Execution: the script used more than 256 MB of memory and was ended";
+        let crash = "Execution: the process of the script ended (signal: ";
+        let hint = "; most likely the script took too much memory: ";
+        assert!(
+            told.starts_with(cap) || (told.starts_with(crash) && told.contains(hint)),
+            "{code}: {told}"
+        );
+    }
+}
+
+/// What finds the line of a call may be the script's own.
+#[tokio::test]
+async fn a_trace_of_the_stack_that_does_not_end_is_ended_at_its_time() {
+    for code in [
+        "Error.prepareStackTrace = () => { for (;;); }; console.log('begun')",
+        "Error.prepareStackTrace = () => { for (;;); }; throw new Error('x')",
+        "Error.prepareStackTrace = () => { for (;;); }; null.x",
+        "Error.prepareStackTrace = () => { for (;;); }; Promise.reject(new Error('x'))",
+        "Error.prepareStackTrace = () => { for (;;); }; setTimeout(() => { throw new Error('x') })",
+        "const error = new Error(); Object.defineProperty(error, 'message', { get() { for (;;); } }); throw error",
+    ] {
+        let told = ended(code, 500).await;
+        let expected = "Timeout: the script ran longer than 500 ms and was ended";
+        assert!(told.starts_with(expected), "{code}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn the_words_of_an_error_are_cut() {
+    for code in [
+        "console.log();\nthrow new Error('x'.repeat(3e7))",
+        "console.log();\nPromise.reject(new Error('x'.repeat(3e7)))",
+        "console.log();\nsetTimeout(() => { throw new Error('x'.repeat(3e7)) })",
+    ] {
+        let told = ended(code, 60_000).await;
+        let words = format!("Execution: Error: {}…", "x".repeat(4000));
+        assert!(told.starts_with(&words), "{code}: {}", &told[..100]);
+        let rest = &told[words.len()..];
+        assert!(
+            rest.contains("(line 2)\nIt had changed nothing."),
+            "{code}: {rest}"
+        );
+    }
+    let told = ended("throw { a: 'x'.repeat(3e7) }", 60_000).await;
+    assert!(told.len() < 4100, "{code} bytes", code = told.len());
+}
+
 #[tokio::test]
 async fn file_calls_are_counted() {
     let code = format!(

@@ -220,6 +220,19 @@ fn calls_stay_apart_however_the_server_numbers_them() {
             &format!(r#"{{"index":0,"id":"a","function":{{"name":"read","arguments":{WHOLE}}}}}"#),
             r#"{"index":1,"id":"a","function":{"name":"ls","arguments":"{}"}}"#,
         ])),
+        ("one id and one index for all", calls(&[
+            &format!(r#"{{"index":0,"id":"a","function":{{"name":"read","arguments":{WHOLE}}}}}"#),
+            r#"{"index":0,"id":"a","function":{"name":"read","arguments":"{\"path\":"}}"#,
+            r#"{"index":0,"id":"a","function":{"name":"read","arguments":"\"/b\"}"}}"#,
+        ])),
+        ("one id for all, no index, in one event", calls(&[
+            &format!(r#"{{"id":"a","function":{{"name":"read","arguments":{WHOLE}}}}},{{"id":"a","function":{{"name":"read","arguments":"{{}}"}}}}"#),
+        ])),
+        ("one id for all, arguments as an object", calls(&[
+            r#"{"id":"a","function":{"name":"read","arguments":{"path":"/a"}}}"#,
+            r#"{"id":"a","function":{"name":"read","arguments":{"path":"/b"}}}"#,
+            r#"{"id":"a","function":{"name":"read"}}"#,
+        ])),
         ("arguments as an object", calls(&[
             r#"{"index":0,"id":"a","function":{"name":"read","arguments":{"path":"/a","limit":1}}}"#,
             r#"{"index":0,"id":"b","function":{"name":"ls","arguments":{}}}"#,
@@ -280,6 +293,18 @@ fn calls_stay_apart_however_the_server_numbers_them() {
     one id for all
       call a read({"path":"/a"})
       call call_cbf29ce484222325_0 ls({})
+      ToolUse [0, 0, 0, 0, 0]
+    one id and one index for all
+      call a read({"path":"/a"})
+      call call_cbf29ce484222325_0 read({"path":"/b"})
+      ToolUse [0, 0, 0, 0, 0]
+    one id for all, no index, in one event
+      call a read({"path":"/a"})
+      call call_cbf29ce484222325_0 read({})
+      ToolUse [0, 0, 0, 0, 0]
+    one id for all, arguments as an object
+      call a read({"path":"/a"})
+      call call_cbf29ce484222325_0 read({"path":"/b"})
       ToolUse [0, 0, 0, 0, 0]
     arguments as an object
       call a read({"path":"/a","limit":1})

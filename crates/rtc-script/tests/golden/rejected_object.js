@@ -1,0 +1,3 @@
+Promise.reject({ a: 1 });
+await rtcAgent.system.delay(5);
+"never"

@@ -1,0 +1,4 @@
+queueMicrotask(() => {
+  throw new TypeError("soon");
+});
+"first"

@@ -1,0 +1,4 @@
+setTimeout(() => {
+  throw { a: 1 };
+}, 0);
+"first"
