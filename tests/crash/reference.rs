@@ -136,7 +136,7 @@ impl Reference {
 
 /// Shows the first difference rather than both texts.
 #[track_caller]
-fn assert_same(found: &str, expected: &str) {
+pub(crate) fn assert_same(found: &str, expected: &str) {
     let lines = found.lines().zip(expected.lines()).enumerate();
     if let Some((number, (found, expected))) = lines.into_iter().find(|(_, (one, other))| one != other) {
         panic!("line {} is\n  {found}\ninstead of\n  {expected}", number + 1);

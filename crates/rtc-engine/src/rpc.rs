@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::Error;
 use crate::command::Command;
 use crate::engine::Engine;
+use crate::source::reply_for_caller;
 use crate::stored::StoredSession;
 
 /// What a new session is made of where the request does not say.
@@ -42,7 +43,7 @@ impl Engine {
         request: Request,
         defaults: Defaults,
     ) -> Option<Result<Value, RpcError>> {
-        Some(match request {
+        let answer = match request {
             Request::SessionList(ask) => query(self.session_list(ask).await),
             Request::SessionGet(ask) => query(self.session_get(ask).await),
             Request::SessionOpen(ask) => self.done(ask.session_id, Command::Open).await,
@@ -57,9 +58,9 @@ impl Engine {
             Request::TurnList(ask) => query(self.turn_list(ask).await),
             Request::TurnGet(ask) => query(self.turn_get(ask).await),
             Request::TurnStop(ask) => self.turn_stop(ask.session_id).await,
-            Request::RtcList(ask) => query(self.rtc_list(ask).await),
-            Request::RtcGet(ask) => query(self.rtc_get(ask).await),
-            Request::RtcPreview(ask) => query(self.rtc_preview(ask).await),
+            Request::RtcList(ask) => query(self.rtc_list(caller, ask).await),
+            Request::RtcGet(ask) => query(self.rtc_get(caller, ask).await),
+            Request::RtcPreview(ask) => query(self.rtc_preview(caller, ask).await),
             Request::RtcApprove(ask) => self.rtc_approve(caller, ask).await,
             Request::RtcResolve(ask) => self.rtc_resolve(ask).await,
             Request::RtcClaim(ask) => self.rtc_claim(caller, ask).await,
@@ -67,7 +68,8 @@ impl Engine {
             Request::RtcSubmitResult(ask) => self.rtc_submit_result(caller, ask).await,
             Request::RtcUpdateStatus(ask) => self.rtc_update_status(caller, ask).await,
             _ => return None,
-        })
+        };
+        Some(answer.map(|reply| reply_for_caller(reply, caller)))
     }
 
     /// Tells a session something of which the client learns only that it is done.

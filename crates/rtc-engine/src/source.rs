@@ -82,6 +82,25 @@ fn for_caller(update: Update, caller: &Caller) -> Result<Update, Withheld> {
     })
 }
 
+/// Whether a client may see a call: one that waits for a Yes is for clients that ask somebody for it.
+pub(crate) fn may_see(caller: &Caller, rtc: &Rtc) -> bool {
+    let approval = rtc.approval.as_ref().map(|approval| approval.state);
+    caller.approvals || approval != Some(ApprovalState::Open)
+}
+
+/// The same of the updates in a reply.
+pub(crate) fn reply_for_caller(mut reply: Value, caller: &Caller) -> Value {
+    let Some(Value::Array(updates)) = reply.get_mut("updates").filter(|_| !caller.approvals) else {
+        return reply;
+    };
+    let seen = std::mem::take(updates).into_iter().filter_map(|update| {
+        let update = serde_json::from_value(update).ok()?;
+        serde_json::to_value(for_caller(update, caller).ok()?).ok()
+    });
+    *updates = seen.collect();
+    reply
+}
+
 fn is_open(approval: &Value) -> bool {
     let state = approval.get("state").cloned().unwrap_or_default();
     serde_json::from_value(state).is_ok_and(|state: ApprovalState| state == ApprovalState::Open)

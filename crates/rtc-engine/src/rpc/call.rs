@@ -14,10 +14,15 @@ use serde_json::Value;
 use super::{action, count, page};
 use crate::command::{Command, Done, Outcome, Resolution};
 use crate::engine::Engine;
+use crate::source::may_see;
 use crate::stored::StoredRtc;
 
 impl Engine {
-    pub(super) async fn rtc_list(&self, ask: RtcList) -> Result<Page<Rtc, RtcId>, RpcError> {
+    pub(super) async fn rtc_list(
+        &self,
+        caller: &Caller,
+        ask: RtcList,
+    ) -> Result<Page<Rtc, RtcId>, RpcError> {
         self.known_session(ask.session_id).await?;
         let after = match ask.cursor {
             Some(cursor) => self.known_rtc(cursor).await?.entity.offset,
@@ -26,16 +31,22 @@ impl Engine {
         let limit = count(ask.limit.get());
         let read = self.inner.records.rtcs_after(ask.session_id, after, limit + 1);
         let rtcs = read.await?.into_iter().map(|stored| stored.entity).collect();
-        Ok(page(rtcs, limit, |rtc: &Rtc| rtc.id))
+        let mut page = page(rtcs, limit, |rtc: &Rtc| rtc.id);
+        page.items.retain(|rtc| may_see(caller, rtc));
+        Ok(page)
     }
 
-    pub(super) async fn rtc_get(&self, ask: RtcGet) -> Result<Item<Rtc>, RpcError> {
-        let item = self.known_rtc(ask.rtc_id).await?.entity;
+    pub(super) async fn rtc_get(&self, caller: &Caller, ask: RtcGet) -> Result<Item<Rtc>, RpcError> {
+        let item = self.seen_rtc(caller, ask.rtc_id).await?;
         Ok(Item { item })
     }
 
-    pub(super) async fn rtc_preview(&self, ask: RtcPreview) -> Result<Previewed, RpcError> {
-        let preview = self.known_rtc(ask.rtc_id).await?.entity.preview;
+    pub(super) async fn rtc_preview(
+        &self,
+        caller: &Caller,
+        ask: RtcPreview,
+    ) -> Result<Previewed, RpcError> {
+        let preview = self.seen_rtc(caller, ask.rtc_id).await?.preview;
         Ok(Previewed { preview })
     }
 
@@ -217,8 +228,16 @@ impl Engine {
     }
 
     async fn known_rtc(&self, rtc: RtcId) -> Result<StoredRtc, RpcError> {
-        let found = self.rtc(rtc).await?;
-        found.ok_or_else(|| RpcError::new(Code::RtcNotFound, format!("there is no call {rtc}")))
+        self.rtc(rtc).await?.ok_or_else(|| no_call(rtc))
+    }
+
+    /// A call that the client may see.
+    async fn seen_rtc(&self, caller: &Caller, rtc: RtcId) -> Result<Rtc, RpcError> {
+        let found = self.known_rtc(rtc).await?.entity;
+        match may_see(caller, &found) {
+            true => Ok(found),
+            false => Err(no_call(rtc)),
+        }
     }
 
     /// The call as it is stored, for a client that does not know that it has ended.
@@ -236,6 +255,10 @@ impl Engine {
             offset: 0,
         })
     }
+}
+
+fn no_call(rtc: RtcId) -> RpcError {
+    RpcError::new(Code::RtcNotFound, format!("there is no call {rtc}"))
 }
 
 /// Calls run on the device of their session, and nobody else says how they ended.
