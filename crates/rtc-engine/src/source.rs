@@ -82,13 +82,7 @@ fn for_caller(update: Update, caller: &Caller) -> Result<Update, Withheld> {
     })
 }
 
-/// Whether a client may see a call: one that waits for a Yes is for clients that ask somebody for it.
-pub(crate) fn may_see(caller: &Caller, rtc: &Rtc) -> bool {
-    let approval = rtc.approval.as_ref().map(|approval| approval.state);
-    caller.approvals || approval != Some(ApprovalState::Open)
-}
-
-/// The same of the updates in a reply.
+/// Leaves out the same from the updates of a reply.
 pub(crate) fn reply_for_caller(mut reply: Value, caller: &Caller) -> Value {
     let Some(Value::Array(updates)) = reply.get_mut("updates").filter(|_| !caller.approvals) else {
         return reply;

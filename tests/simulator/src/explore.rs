@@ -15,7 +15,7 @@ const KILLED_AGAIN: u32 = 4;
 const SECOND_KILLS: usize = 2;
 
 /// Of the runs after a kill of a scenario with clients one in so many has them; the others are the user's.
-const FOLLOWED: u32 = 2;
+const FOLLOWED: u32 = 8;
 
 /// What went wrong, and where.
 #[derive(Debug, Clone)]

@@ -71,17 +71,18 @@ pub(crate) fn run(
         .start_paused(true)
         .build()
         .map_err(|error| error.to_string())?;
-    let sessions = runtime.block_on(live(&world, scenario, from.is_some(), with_clients))?;
+    let sessions = runtime.block_on(live(&world, scenario, from.is_some(), with_clients));
     // Whatever still waits for time is dropped with it.
     drop(runtime);
-    match world.seen_wrong() {
-        Some(wrong) => Err(wrong),
-        None => Ok(Ended {
-            facts: world.with(|facts| facts.clone()),
-            sessions,
-            points: world.take_points(),
-        }),
+    // What was seen may be why it does not go on.
+    if let Some(wrong) = world.seen_wrong() {
+        return Err(wrong);
     }
+    Ok(Ended {
+        sessions: sessions?,
+        facts: world.with(|facts| facts.clone()),
+        points: world.take_points(),
+    })
 }
 
 async fn live(

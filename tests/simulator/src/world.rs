@@ -38,7 +38,7 @@ pub enum Sabotage {
     /// A client takes note of its place in the stream before it keeps what stands there.
     CursorRunsAhead,
     /// A recovery is said to be whole, and its last update is missing.
-    RecoveryLies,
+    RecoversAPart,
     /// Calls that wait for a Yes are shown to clients that ask nobody for one.
     ShowsEverything,
     /// Text is told live of messages that are whole.

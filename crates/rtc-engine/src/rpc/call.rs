@@ -14,15 +14,10 @@ use serde_json::Value;
 use super::{action, count, page};
 use crate::command::{Command, Done, Outcome, Resolution};
 use crate::engine::Engine;
-use crate::source::may_see;
 use crate::stored::StoredRtc;
 
 impl Engine {
-    pub(super) async fn rtc_list(
-        &self,
-        caller: &Caller,
-        ask: RtcList,
-    ) -> Result<Page<Rtc, RtcId>, RpcError> {
+    pub(super) async fn rtc_list(&self, caller: &Caller, ask: RtcList) -> Result<Page<Rtc, RtcId>, RpcError> {
         self.known_session(ask.session_id).await?;
         let after = match ask.cursor {
             Some(cursor) => self.known_rtc(cursor).await?.entity.offset,
@@ -32,21 +27,24 @@ impl Engine {
         let read = self.inner.records.rtcs_after(ask.session_id, after, limit + 1);
         let rtcs = read.await?.into_iter().map(|stored| stored.entity).collect();
         let mut page = page(rtcs, limit, |rtc: &Rtc| rtc.id);
-        page.items.retain(|rtc| may_see(caller, rtc));
+        page.items.retain(|rtc| is_shown(caller, rtc));
         Ok(page)
     }
 
     pub(super) async fn rtc_get(&self, caller: &Caller, ask: RtcGet) -> Result<Item<Rtc>, RpcError> {
-        let item = self.seen_rtc(caller, ask.rtc_id).await?;
+        let item = self.known_rtc(ask.rtc_id).await?.entity;
+        if !is_shown(caller, &item) {
+            return Err(not_found(ask.rtc_id));
+        }
         Ok(Item { item })
     }
 
-    pub(super) async fn rtc_preview(
-        &self,
-        caller: &Caller,
-        ask: RtcPreview,
-    ) -> Result<Previewed, RpcError> {
-        let preview = self.seen_rtc(caller, ask.rtc_id).await?.preview;
+    pub(super) async fn rtc_preview(&self, caller: &Caller, ask: RtcPreview) -> Result<Previewed, RpcError> {
+        let entity = self.known_rtc(ask.rtc_id).await?.entity;
+        if !is_shown(caller, &entity) {
+            return Err(not_found(ask.rtc_id));
+        }
+        let preview = entity.preview;
         Ok(Previewed { preview })
     }
 
@@ -228,16 +226,8 @@ impl Engine {
     }
 
     async fn known_rtc(&self, rtc: RtcId) -> Result<StoredRtc, RpcError> {
-        self.rtc(rtc).await?.ok_or_else(|| no_call(rtc))
-    }
-
-    /// A call that the client may see.
-    async fn seen_rtc(&self, caller: &Caller, rtc: RtcId) -> Result<Rtc, RpcError> {
-        let found = self.known_rtc(rtc).await?.entity;
-        match may_see(caller, &found) {
-            true => Ok(found),
-            false => Err(no_call(rtc)),
-        }
+        let found = self.rtc(rtc).await?;
+        found.ok_or_else(|| not_found(rtc))
     }
 
     /// The call as it is stored, for a client that does not know that it has ended.
@@ -257,7 +247,13 @@ impl Engine {
     }
 }
 
-fn no_call(rtc: RtcId) -> RpcError {
+/// A client that asks nobody for a Yes would run a call that waits for one: it is shown none, as in the stream.
+fn is_shown(caller: &Caller, rtc: &Rtc) -> bool {
+    let approval = rtc.approval.as_ref().map(|approval| approval.state);
+    caller.approvals || approval != Some(ApprovalState::Open)
+}
+
+fn not_found(rtc: RtcId) -> RpcError {
     RpcError::new(Code::RtcNotFound, format!("there is no call {rtc}"))
 }
 
