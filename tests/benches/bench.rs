@@ -4,6 +4,7 @@ mod call;
 mod desk;
 mod figure;
 mod machine;
+mod port;
 mod report;
 mod script;
 mod targets;
@@ -49,6 +50,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "script",
         inputs: || script::inputs(script::Effort::WHOLE),
         measure: |binary, folders| script::measure(binary, folders, script::Effort::WHOLE),
+    },
+    Benchmark {
+        name: "port",
+        inputs: || port::inputs(port::Effort::WHOLE),
+        measure: |binary, folders| port::measure(binary, folders, port::Effort::WHOLE),
     },
 ];
 

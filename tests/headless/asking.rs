@@ -2,8 +2,8 @@
 
 use rtc_tests::{Workplace, assert_whole};
 
-use crate::dialogue::{Dialogue, run};
 use crate::place::{alone, ask, content, last_id, project, put, request, results, shown};
+use rtc_tests::dialogue::{Dialogue, run};
 
 const MANUAL: [&str; 2] = ["--mode", "manual"];
 

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use rtc_tests::{Workplace, assert_whole};
 
-use crate::dialogue::run;
 use crate::place::{alone, ask, content, contents, last_id, project, put, request, shown, tidy};
+use rtc_tests::dialogue::run;
 
 /// A case and the command that is wrong in it.
 type Case = (&'static str, fn(&Workplace) -> Command);

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use rtc_tests::{Workplace, binary};
 
-use crate::dialogue::{Dialogue, run};
 use crate::place::{alone, content, project, request, tidy};
+use rtc_tests::dialogue::{Dialogue, run};
 
 /// The same command without the rights that root has over files of its own that it may not read.
 fn without_rights(command: Command) -> Option<Command> {
@@ -169,7 +169,8 @@ fn a_data_folder_in_use_is_left_to_its_user() {
         let ended = run(second, b"");
         assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
         insta::allow_duplicates! {
-            insta::assert_snapshot!(tidy(&place, &ended.stderr), @"rtc-headless: another process is using the data folder PLACE/data; close it first, or name another folder with --data");
+            let told = tidy(&place, &ended.stderr).replace(&format!("process {}", first.id()), "process N");
+            insta::assert_snapshot!(told, @"rtc-headless: process N is using the data folder PLACE/data, and has no port over which a command could speak to it; wait for its end or stop it, or name another folder with --data");
         }
     }
     first.say("y");

@@ -10,7 +10,7 @@ use crate::place::{last_id, request, shown};
 fn the_demo_uses_every_kind_of_tool_and_changes_the_sample() {
     let place = Workplace::sample();
     let before = place.files();
-    let ended = crate::dialogue::run(
+    let ended = rtc_tests::dialogue::run(
         request(&place, rtc_model::demo_request(), &["--mode", "bypass"]),
         b"",
     );

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use nix::sys::signal::Signal;
 use rtc_tests::{Workplace, assert_whole};
 
-use crate::dialogue::Dialogue;
 use crate::place::{alone, content, last_id, names, project, request, results, shown};
+use rtc_tests::dialogue::Dialogue;
 
 const REQUEST: &str = "replace old by new in notes.txt";
 

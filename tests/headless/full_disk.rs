@@ -7,8 +7,8 @@ use std::process::Command;
 
 use rtc_tests::{Workplace, assert_whole};
 
-use crate::dialogue::{Dialogue, Ended, run};
 use crate::place::{alone, content, last_id, names, project, put, shown};
+use rtc_tests::dialogue::{Dialogue, Ended, run};
 
 /// The file that takes all the room.
 const FILLER: &str = "lost+found/filler";

@@ -11,7 +11,6 @@ mod asking;
 mod bad_input;
 mod data_folder;
 mod demo;
-mod dialogue;
 mod files;
 mod full_disk;
 mod names;

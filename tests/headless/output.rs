@@ -3,8 +3,8 @@
 use rtc_tests::Workplace;
 use serde_json::Value;
 
-use crate::dialogue::{Dialogue, run};
 use crate::place::{alone, content, project, request};
+use rtc_tests::dialogue::{Dialogue, run};
 
 fn place() -> Workplace {
     project(&[("notes.txt", "one\nold\n"), ("more.txt", "old\n")])

@@ -6,7 +6,7 @@ use std::process::Command;
 use rtc_tests::Workplace;
 use serde_json::Value;
 
-use crate::dialogue::{Ended, run};
+use rtc_tests::dialogue::{Ended, run};
 
 /// A place whose project has these files.
 pub(crate) fn project(files: &[(&str, &str)]) -> Workplace {

@@ -2,8 +2,8 @@
 
 use rtc_tests::{Workplace, assert_whole};
 
-use crate::dialogue::Dialogue;
 use crate::place::{alone, ask, content, last_id, project, request, results, shown};
+use rtc_tests::dialogue::Dialogue;
 
 const REQUEST: &str = "replace old by new in config";
 

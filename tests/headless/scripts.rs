@@ -4,8 +4,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rtc_tests::{Workplace, assert_whole};
 
-use crate::dialogue::{Dialogue, Ended};
 use crate::place::{alone, ask, content, last_id, names, project, put, request, results, shown, tidy};
+use rtc_tests::dialogue::{Dialogue, Ended};
 
 fn script(code: &str) -> String {
     format!("run this script: ```\n{code}\n```")
@@ -325,7 +325,7 @@ fn a_script_of_ten_megabytes_is_refused_before_it_is_asked_about() {
     let long = script(&format!("'{}'", "x".repeat(10 << 20)));
     let mut command = place.command(&["run", "-", "--mode", "edit", "--ask", "deny"]);
     command.arg("--root").arg(place.root());
-    let ended = crate::dialogue::run(command, long.as_bytes());
+    let ended = rtc_tests::dialogue::run(command, long.as_bytes());
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     insta::assert_snapshot!(told(&place), @"script failed: [Tool Error] script failed: the code has 10485762 bytes, 1048576 at most can be run; put data into files");
 }

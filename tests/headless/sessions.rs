@@ -3,8 +3,8 @@
 use rtc_tests::{Workplace, assert_whole};
 use serde_json::Value;
 
-use crate::dialogue::run;
 use crate::place::{alone, ask, contents, last_id, project, shown};
+use rtc_tests::dialogue::run;
 
 fn listed(place: &Workplace) -> String {
     let ended = run(place.command(&["sessions", "list"]), b"");
@@ -165,7 +165,7 @@ fn showing_changes_nothing_also_of_a_session_that_waits() {
     let place = project(&[("notes.txt", "old\n")]);
     let args = ["--mode", "manual", "--ask", "prompt"];
     let mut dialogue =
-        crate::dialogue::Dialogue::start(crate::place::request(&place, "append 'x' to notes.txt", &args));
+        rtc_tests::dialogue::Dialogue::start(crate::place::request(&place, "append 'x' to notes.txt", &args));
     dialogue.hear("Run it?");
     dialogue.signal(Signal::SIGKILL);
     dialogue.wait();

@@ -3,8 +3,8 @@
 use nix::sys::signal::Signal;
 use rtc_tests::{Workplace, assert_whole};
 
-use crate::dialogue::Dialogue;
 use crate::place::{alone, ask, content, last_id, project, request, results, shown};
+use rtc_tests::dialogue::Dialogue;
 
 const REQUEST: &str = "replace old by new in notes.txt";
 const ASKED: [&str; 4] = ["--mode", "manual", "--ask", "prompt"];

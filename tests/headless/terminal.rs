@@ -1,35 +1,13 @@
 //! On a terminal: it asks without being told to, and what files say does not steer the terminal.
 
-use std::process::Command;
-
 use rtc_tests::Workplace;
 
-use crate::dialogue::Dialogue;
 use crate::place::{content, last_id, project, request, shown};
+use rtc_tests::dialogue::Dialogue;
 
-/// The request on a pseudo terminal, whose both ends the test holds: all that is shown comes on stderr.
+/// The request on a pseudo terminal.
 fn on_a_terminal(place: &Workplace, text: &str, args: &[&str]) -> Option<Dialogue> {
-    let able = Command::new("script").arg("--version").output();
-    if !able.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux")) {
-        eprintln!("skipped: there is no `script` of util-linux to make a terminal with");
-        return None;
-    }
-    let whole = request(place, text, args);
-    let words = std::iter::once(whole.get_program()).chain(whole.get_args());
-    let quoted: Vec<String> = words
-        .map(|word| format!("'{}'", word.to_string_lossy().replace('\'', "'\\''")))
-        .collect();
-    let mut command = Command::new("sh");
-    command.args([
-        "-c",
-        "exec script -qec \"$0\" /dev/null >&2",
-        &format!("exec {}", quoted.join(" ")),
-    ]);
-    command
-        .env_remove("NO_COLOR")
-        .env_remove("RTC_MODEL")
-        .env("SHELL", "/bin/sh");
-    Some(Dialogue::start(command))
+    Dialogue::on_a_terminal(&request(place, text, args))
 }
 
 #[test]

@@ -12,6 +12,9 @@ use crate::client::{Client, Heard};
 /// The largest frame that is read.
 const FRAME_BYTES: usize = 4 << 20;
 
+/// The largest that is read of a client that has not connected.
+const CONNECT_BYTES: usize = 64 << 10;
+
 #[test]
 fn what_is_no_frame_ends_its_client_and_nobody_else() {
     let place = Workplace::empty();
@@ -49,6 +52,15 @@ fn what_is_no_frame_ends_its_client_and_nobody_else() {
     }
     let alive = kept.ask(json!({"id": 9, "ping": {}}));
     assert_eq!(alive["id"], 9);
+}
+
+#[test]
+fn who_has_not_connected_may_say_little() {
+    let place = Workplace::empty();
+    let serving = Serving::start(&place, &[]);
+    let mut client = Client::open(serving.port());
+    let too_large = Heard::Closed(1009, "message size limit exceeded".to_owned());
+    assert_eq!(client.connect(&"x".repeat(CONNECT_BYTES)), too_large);
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 #![allow(
     clippy::disallowed_methods,
+    clippy::disallowed_macros,
     reason = "tests start processes and look at files from outside"
 )]
 
+#[cfg(target_os = "linux")]
+pub mod dialogue;
 pub mod model_server;
 #[cfg(target_os = "linux")]
 mod processes;
@@ -25,6 +28,9 @@ use serde_json::Value;
 pub use tracer::{CannotTrace, Ended, Moment, SystemCall, finish, watch};
 
 /// The binary `rtc-headless`, built once for this test run.
+///
+/// It is built with the test that is about it, for the whole workspace: what it shares with the tests is then built
+/// once, with the features that both of them want.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
@@ -37,14 +43,7 @@ pub fn binary() -> &'static Path {
             }
         }
         let status = build
-            .args([
-                "build",
-                "--quiet",
-                "--package",
-                "rtc-server",
-                "--bin",
-                "rtc-headless",
-            ])
+            .args(["test", "--quiet", "--workspace", "--test", "binary", "--no-run"])
             .current_dir(repository())
             .stdin(Stdio::null())
             .status()

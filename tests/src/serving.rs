@@ -10,6 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use crate::model_server::{Dialect, ModelServer};
 use crate::{Workplace, text};
 
 /// The longest wait for anything. Far more than anything needs: whoever waits that long hangs.
@@ -35,6 +36,20 @@ impl Serving {
     /// Starts `serve --root ROOT ARGS` and waits until it is ready.
     pub fn start(place: &Workplace, args: &[&str]) -> Self {
         let mut command = place.command(&["serve"]);
+        command.arg("--root").arg(place.root()).args(args);
+        Self::of(command)
+    }
+
+    /// Starts `serve --root ROOT ARGS` with a model that this server is.
+    pub fn with_model(place: &Workplace, model: &ModelServer, args: &[&str]) -> Self {
+        let config = format!(
+            "model = \"scripted\"\n[models.scripted]\napi = \"openai-chat\"\nbase_url = \"{}\"\nmodel = \"m-1\"\n",
+            model.base_url(Dialect::Chat)
+        );
+        let file = place.path().join("config.toml");
+        std::fs::write(&file, config).expect("the configuration is written");
+        let mut command = place.command(&["serve"]);
+        command.arg("--config").arg(file);
         command.arg("--root").arg(place.root()).args(args);
         Self::of(command)
     }
@@ -82,6 +97,11 @@ impl Serving {
     /// The printed token.
     pub fn token(&self) -> &str {
         self.ready["token"].as_str().expect("a token")
+    }
+
+    /// The user.
+    pub fn user(&self) -> &str {
+        self.ready["user_id"].as_str().expect("a user")
     }
 
     /// Path and query of the printed address.

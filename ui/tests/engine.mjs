@@ -25,7 +25,7 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-gpu'],
 });
 const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: 'en-GB' });
-context.setDefaultTimeout(15_000);
+context.setDefaultTimeout(60_000);
 
 /** What the browser complains of, and what it asks of others. A server that was killed is no complaint. */
 const complaints = [];
@@ -218,6 +218,22 @@ async function work() {
   await page.getByRole('button', { name: 'Overwrite with mine' }).click();
   await page.getByRole('button', { name: 'Saved' }).waitFor();
   assert.match(await readFile(visit, 'latin1'), /Café de la Place, Sunday/);
+  await page.getByRole('button', { name: 'Files' }).click();
+
+  console.log('a session is renamed, and another one is deleted');
+  await page.getByRole('button', { name: 'Rename or delete Where do the notes' }).click();
+  await page.getByLabel('Title').fill('The visit');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1 }).getByText('The visit').waitFor();
+  await page.getByRole('button', { name: 'New session' }).click();
+  await say(page, 'Are you there?');
+  await said(page, 'Yes, as before.').waitFor();
+  await idle(page);
+  await page.getByRole('button', { name: 'Rename or delete Are you there?' }).click();
+  await page.getByRole('button', { name: 'Delete…' }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByText('“Are you there?” was deleted.').waitFor();
+  await page.getByRole('heading', { name: 'What shall be done?' }).waitFor();
 }
 
 try {

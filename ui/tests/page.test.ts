@@ -220,6 +220,8 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Files' }).click();
     await page.getByRole('button', { name: 'README.md' }).click();
     const text = page.getByLabel('Text of /README.md');
+    await text.waitFor();
+    expect(server.calls.filter(({ method }) => method === 'v1.fs.list')).toHaveLength(1);
     await text.fill('mine');
     await page.keyboard.press('Control+s');
     await page.getByRole('button', { name: 'Saved' }).waitFor();

@@ -33,6 +33,15 @@ pub struct Options {
     pub script_worker: Option<PathBuf>,
 }
 
+/// What answers new turns.
+struct Answering {
+    model: ModelId,
+    /// As it was named, if it was.
+    name: Option<String>,
+    /// How many replies it may give in each.
+    max_rounds: Option<u32>,
+}
+
 /// An open data folder with its engine and executor.
 pub struct App {
     engine: Engine,
@@ -62,7 +71,11 @@ impl App {
     /// Opens the data folder, which is then this process's alone. A wrong configuration is told before anything is touched.
     pub async fn open(options: Options) -> Result<Self, Error> {
         let config = Config::load(options.config.as_deref())?;
-        let model = models::choose(&config, options.model.as_deref())?;
+        let answering = Answering {
+            model: models::choose(&config, options.model.as_deref())?,
+            name: options.model,
+            max_rounds: options.max_rounds,
+        };
         let folder = data::folder(options.data)?;
         let workers = Workers::new(match options.script_worker {
             Some(program) => program,
@@ -86,16 +99,7 @@ impl App {
             path: folder.clone(),
             reason: error.to_string(),
         })??;
-        Self::assemble(
-            Arc::new(store),
-            identity,
-            &folder,
-            config,
-            model,
-            options.max_rounds,
-            workers,
-        )
-        .await
+        Self::assemble(Arc::new(store), identity, &folder, config, answering, workers).await
     }
 
     /// Puts everything together over an open store.
@@ -104,8 +108,7 @@ impl App {
         identity: Identity,
         folder: &Path,
         config: Config,
-        model: ModelId,
-        max_rounds: Option<u32>,
+        answering: Answering,
         workers: Workers,
     ) -> Result<Self, Error> {
         // What they keep is the content of files of the user: for its owner only.
@@ -126,9 +129,9 @@ impl App {
         let host = Arc::new(AppHost {
             clock: clock.clone(),
             tools,
-            model,
+            model: answering.model,
             models: Models::of(&config),
-            max_rounds,
+            max_rounds: answering.max_rounds,
             engine: port.clone(),
             executor: executor.clone(),
         });
@@ -139,6 +142,7 @@ impl App {
             executor: executor.clone(),
             tools: listed,
             models: Models::of(&config),
+            model: answering.name,
             mode: config.mode.unwrap_or_default(),
             user: identity.user_id,
             device: identity.device_id,

@@ -110,9 +110,10 @@ pub enum Error {
 impl Error {
     /// The disk is full: nobody called anything wrongly.
     pub fn is_full(&self) -> bool {
-        matches!(
-            self,
-            Self::Store(rtc_store::Error::Full) | Self::Folder(rtc_fs::Error::Full { .. })
-        )
+        match self {
+            Self::Store(rtc_store::Error::Full) | Self::Folder(rtc_fs::Error::Full { .. }) => true,
+            Self::Engine(error) => error.code() == rtc_types::Code::DiskFull,
+            _ => false,
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "the data folder is the app's own")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use rtc_store::SledStore;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, data};
@@ -20,6 +21,48 @@ pub struct Instance {
     pub token: String,
     /// The number of its process.
     pub pid: u32,
+}
+
+impl Instance {
+    /// The engine that runs on a data folder, the platform's by default, and can be reached. Nothing if none does, or if
+    /// the one that does has no port; nothing is made or changed.
+    ///
+    /// What a process left behind that has ended, killed perhaps, is never taken for one: only the process that has the
+    /// store open counts, and only if the file is its own. So the token goes nowhere else, whoever has the address or
+    /// the number of the process by now.
+    pub async fn find(folder: Option<PathBuf>) -> Result<Option<Self>, Error> {
+        in_folder(folder, |folder| {
+            // One that cannot be read is none: what else there is to say is said when the folder is opened.
+            let text = std::fs::read(folder.join(INSTANCE)).ok()?;
+            let told: Self = serde_json::from_slice(&text).ok()?;
+            (holder(folder) == Some(told.pid)).then_some(told)
+        })
+        .await
+    }
+
+    /// The process that has a data folder open, the platform's by default, whether or not it can be reached; nothing if
+    /// none has, or it does not say who it is.
+    pub async fn holder(folder: Option<PathBuf>) -> Result<Option<u32>, Error> {
+        in_folder(folder, holder).await
+    }
+}
+
+fn holder(folder: &Path) -> Option<u32> {
+    SledStore::holder(&folder.join(data::STORE))
+}
+
+/// Looks into a data folder.
+async fn in_folder<T: Send + 'static>(
+    named: Option<PathBuf>,
+    look: impl FnOnce(&Path) -> Option<T> + Send + 'static,
+) -> Result<Option<T>, Error> {
+    let folder = data::folder(named)?;
+    let path = folder.clone();
+    let looking = tokio::task::spawn_blocking(move || look(&folder)).await;
+    looking.map_err(|error| Error::Data {
+        path,
+        reason: error.to_string(),
+    })
 }
 
 /// Tells how this process is reached; a file that an earlier one left is replaced.

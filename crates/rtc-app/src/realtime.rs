@@ -25,6 +25,8 @@ pub(crate) struct Realtime {
     pub(crate) executor: Executor,
     pub(crate) tools: Registry,
     pub(crate) models: Models,
+    /// The model that was named, if one was.
+    pub(crate) model: Option<String>,
     /// Of new sessions.
     pub(crate) mode: Mode,
     pub(crate) user: UserId,
@@ -85,7 +87,7 @@ impl Realtime {
         let request = match request {
             Request::ToolsList(_) => return told(self.list_tools()),
             Request::ModelsList(_) => {
-                let models = self.models.list(None);
+                let models = self.models.list(self.model.as_deref());
                 let items = models.map_err(|error| RpcError::new(Code::Internal, error.to_string()))?;
                 return told(Items { items });
             }
@@ -104,7 +106,14 @@ impl Realtime {
             Request::ProjectOpen(ask) => {
                 self.is_here(caller)?;
                 let opened = self.open_project(Path::new(ask.path.as_str())).await;
-                let item = opened.map_err(|error| RpcError::new(Code::ProjectUnusable, error.to_string()))?;
+                let item = opened.map_err(|error| {
+                    let code = if error.is_full() {
+                        Code::DiskFull
+                    } else {
+                        Code::ProjectUnusable
+                    };
+                    RpcError::new(code, error.to_string())
+                })?;
                 return told(Item { item });
             }
             Request::ProjectTrust(ask) => {

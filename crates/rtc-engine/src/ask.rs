@@ -107,7 +107,7 @@ impl Ask {
         let mut attempt = 0;
         loop {
             let mut writing = Writing::default();
-            let error = match self.read(model, request.clone(), &mut writing).await {
+            let error = match self.read(model, request, &mut writing).await {
                 Err(Failed::Model(error)) if writing.has_begun && error.retryable() => error,
                 ended => return ended,
             };
@@ -133,7 +133,7 @@ impl Ask {
     async fn read(
         &self,
         model: &dyn Model,
-        request: Request,
+        request: &Request,
         writing: &mut Writing,
     ) -> Result<Reply, Failed> {
         // A stop may have come in the same moment as the end of a wait.

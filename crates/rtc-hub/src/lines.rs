@@ -1,6 +1,6 @@
 //! Lines of bounded length over a pipe.
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
 use crate::Error;
 
@@ -68,14 +68,6 @@ pub(crate) async fn read(
             return Ok(true);
         }
     }
-}
-
-/// Writes a line and its end.
-pub(crate) async fn write(writer: &mut (impl AsyncWrite + Unpin), mut line: String) -> Result<(), Error> {
-    line.push('\n');
-    let failed = |error: std::io::Error| Error::Pipe(error.to_string());
-    writer.write_all(line.as_bytes()).await.map_err(failed)?;
-    writer.flush().await.map_err(failed)
 }
 
 #[cfg(test)]

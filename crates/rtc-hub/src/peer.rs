@@ -16,6 +16,9 @@ use crate::host::HostCalls;
 use crate::{Error, MAX_FRAME_BYTES, MAX_HOST_CALL_BYTES, MAX_HOST_CALL_VALUES, count_values, lines, server};
 
 mod calling;
+mod outgoing;
+
+use outgoing::Outgoing;
 
 /// How many frames may wait to be written. At the bound whoever sends waits; no frame is dropped.
 pub const OUTGOING_QUEUE: usize = 64;
@@ -54,7 +57,7 @@ pub struct RemoteCall {
 }
 
 pub(crate) struct Shared {
-    outgoing: mpsc::Sender<String>,
+    outgoing: Outgoing,
     calls: Mutex<HashMap<RtcId, Calling>>,
     asked: Mutex<HashMap<(RtcId, u64), oneshot::Sender<Outcome>>>,
     pub(crate) serving: Mutex<HashMap<RtcId, CancellationToken>>,
@@ -92,12 +95,11 @@ impl Peer {
     /// Speaks over this pipe, and serves `tools`, on tasks of the current runtime.
     pub fn start(
         reader: impl AsyncRead + Send + Unpin + 'static,
-        writer: impl AsyncWrite + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + 'static,
         tools: Registry,
     ) -> Self {
-        let (outgoing, frames) = mpsc::channel(OUTGOING_QUEUE);
         let shared = Arc::new(Shared {
-            outgoing,
+            outgoing: Outgoing::new(writer),
             calls: Mutex::default(),
             asked: Mutex::default(),
             serving: Mutex::default(),
@@ -105,7 +107,7 @@ impl Peer {
             closed: CancellationToken::new(),
             why: OnceLock::new(),
         });
-        tokio::spawn(write(shared.clone(), writer, frames));
+        tokio::spawn(write(shared.clone()));
         tokio::spawn(read(shared.clone(), reader));
         Self { shared }
     }
@@ -169,11 +171,15 @@ impl Shared {
         if matches!(frame, Frame::HostCall(_)) && has_too_many_values(line.as_bytes()) {
             return Err(Error::TooManyValues(count_values(line.as_bytes())));
         }
-        tokio::select! {
+        let sent = tokio::select! {
             biased;
-            () = self.closed.cancelled() => Err(self.reason()),
-            sent = self.outgoing.send(line) => sent.map_err(|_| self.reason()),
-        }
+            () = self.closed.cancelled() => return Err(self.reason()),
+            sent = self.outgoing.send(line) => sent,
+        };
+        sent.map_err(|error| {
+            self.close(error);
+            self.reason()
+        })
     }
 
     /// Asks the one who called `call`.
@@ -335,29 +341,16 @@ impl Drop for Asked<'_> {
     }
 }
 
-async fn write(
-    shared: Arc<Shared>,
-    mut writer: impl AsyncWrite + Send + Unpin,
-    mut frames: mpsc::Receiver<String>,
-) {
-    loop {
-        let line = tokio::select! {
-            biased;
-            () = shared.closed.cancelled() => return,
-            line = frames.recv() => line,
-        };
-        // Never: this connection holds a sender itself.
-        let Some(line) = line else { return };
-        let written = tokio::select! {
-            biased;
-            () = shared.closed.cancelled() => return,
-            written = lines::write(&mut writer, line) => written,
-        };
-        if let Err(error) = written {
-            shared.close(error);
-            return;
-        }
+async fn write(shared: Arc<Shared>) {
+    let broken = tokio::select! {
+        biased;
+        () = shared.closed.cancelled() => None,
+        error = shared.outgoing.write() => Some(error),
+    };
+    if let Some(error) = broken {
+        shared.close(error);
     }
+    shared.outgoing.close();
 }
 
 async fn read(shared: Arc<Shared>, reader: impl AsyncRead + Send + Unpin) {

@@ -44,18 +44,18 @@ impl Model for ChatModel {
         &self.endpoint.id
     }
 
-    async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
+    async fn stream(&self, request: &Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
         let key = self.http.key()?;
         let headers: Vec<_> = key
             .map(|key| ("authorization", format!("Bearer {key}")))
             .into_iter()
             .collect();
-        let body = request::body(&self.endpoint, &request);
+        let body = request::body(&self.endpoint, request);
         let open = || self.http.ask("/chat/completions", &headers, body.clone()).boxed();
         let decoder = || -> Box<dyn exchange::Decoder> {
             Box::new(ChatDecoder::new(
                 self.endpoint.clone(),
-                CallIds::of(&request, body.clone()),
+                CallIds::of(request, body.clone()),
             ))
         };
         exchange::ask(open, decoder, cancel).await

@@ -47,13 +47,13 @@ impl Model for MessagesModel {
         &self.endpoint.id
     }
 
-    async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
+    async fn stream(&self, request: &Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
         let mut headers = vec![("anthropic-version", VERSION.to_owned())];
         headers.extend(self.http.key()?.map(|key| ("x-api-key", key.to_owned())));
         if self.endpoint.thinking_budget.is_some() {
             headers.push(("anthropic-beta", INTERLEAVED.to_owned()));
         }
-        let body = request::body(&self.endpoint, &request);
+        let body = request::body(&self.endpoint, request);
         let path = if self.endpoint.base_url.trim_end_matches('/').ends_with("/v1") {
             "/messages"
         } else {
@@ -61,7 +61,7 @@ impl Model for MessagesModel {
         };
         let open = || self.http.ask(path, &headers, body.clone()).boxed();
         let decoder = || -> Box<dyn exchange::Decoder> {
-            let ids = CallIds::of(&request, body.clone());
+            let ids = CallIds::of(request, body.clone());
             Box::new(MessagesDecoder::new(self.endpoint.clone(), ids))
         };
         exchange::ask(open, decoder, cancel).await

@@ -33,5 +33,5 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// Any [`Error`], here if nothing has been received yet, else as the last item of the stream. When `cancel` fires,
     /// the stream ends with [`Error::Cancelled`] unless it had ended before.
-    async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error>;
+    async fn stream(&self, request: &Request, cancel: CancellationToken) -> Result<ModelStream, Error>;
 }

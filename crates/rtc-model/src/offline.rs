@@ -62,11 +62,11 @@ impl Model for OfflineModel {
     }
 
     /// It reports no token usage, for it uses none, and its replies are short whatever `max_output_tokens` says.
-    async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
+    async fn stream(&self, request: &Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let reply = reply(&request);
+        let reply = reply(request);
         let mut events: Vec<Event> = pieces(&reply.text())
             .into_iter()
             .map(|delta| Event::Text { delta })

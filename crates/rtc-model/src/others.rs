@@ -123,10 +123,10 @@ impl Model for OtherModel {
         &self.endpoint.id
     }
 
-    async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
+    async fn stream(&self, request: &Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
         self.http.key()?;
-        let seed = Bytes::from(serde_json::to_vec(&request).unwrap_or_default());
-        let request = Arc::new(request);
+        let seed = Bytes::from(serde_json::to_vec(request).unwrap_or_default());
+        let request = Arc::new(request.clone());
         let open = || self.open(request.clone()).boxed();
         let decoder = || -> Box<dyn exchange::Decoder> {
             Box::new(OtherDecoder::new(CallIds::of(&request, seed.clone())))

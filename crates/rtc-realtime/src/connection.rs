@@ -20,8 +20,8 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::limits::{
-    CONNECT_TIME, LIVE_BACKLOG_BYTES, OUTGOING_BYTES, PAGE_BYTES, PAGE_UPDATES, PAUSE_BYTES, PING_INTERVAL,
-    PONG_TIME, SLOW_TIME,
+    CONNECT_BYTES, CONNECT_TIME, LIVE_BACKLOG_BYTES, OUTGOING_BYTES, PAGE_BYTES, PAGE_UPDATES, PAUSE_BYTES,
+    PING_INTERVAL, PONG_TIME, SLOW_TIME,
 };
 use crate::live::Live;
 use crate::outgoing::{Encoded, Outgoing};
@@ -207,7 +207,7 @@ impl<S: Socket> Connection<S> {
                 }
                 frame = self.receiver.receive(), if reads => match frame {
                     None => return End::Gone,
-                    Some(frame) => match frame.and_then(|frame| decode(&frame)) {
+                    Some(frame) => match frame.and_then(|frame| self.decode(&frame)) {
                         Ok(commands) => self.commands.extend(commands),
                         Err(error) => {
                             tracing::debug!(%error, "a client does not keep the protocol");
@@ -221,6 +221,13 @@ impl<S: Socket> Connection<S> {
                 event = next_event(&mut self.live_events) => self.live_event(event),
             }
         }
+    }
+
+    fn decode(&self, frame: &str) -> Result<Vec<Command>, FrameError> {
+        if !matches!(self.phase, Phase::Connected(_)) && frame.len() > CONNECT_BYTES {
+            return Err(FrameError::TooLarge(frame.len()));
+        }
+        decode(frame)
     }
 
     /// When something has to happen, if nothing else does.

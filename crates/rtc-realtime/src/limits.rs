@@ -5,6 +5,9 @@ use std::time::Duration;
 /// How long a socket may be open without a valid connect.
 pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 
+/// The largest frame of a client that has not connected, in bytes: nobody knows yet who it is, and a token is short.
+pub const CONNECT_BYTES: usize = 64 << 10;
+
 /// How often a client is pinged.
 pub const PING_INTERVAL: Duration = Duration::from_secs(25);
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use deno_core::error::JsError;
+use deno_core::error::{JsError, exception_to_err};
 use deno_core::{JsRuntime, OpState, PollEventLoopOptions, RuntimeOptions, v8};
 use rtc_hub::Host;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,6 @@ const JOB_QUEUE: usize = 1;
 const STACK_BYTES: usize = 16 << 20;
 /// What a script is called in its own errors.
 const SCRIPT_NAME: &str = "script.js";
-/// What a program throws that was only to be read.
-const PARSED: &str = "it can be read";
 /// Makes the world that a script sees.
 const PRELUDE: &str = include_str!("engine/prelude.js");
 
@@ -301,15 +299,31 @@ impl World {
         self.parse(&format!("{{async function script() {{{body}\n}}}}"))
     }
 
-    /// Reads a program without running it: before it runs it is read to its end, and then it throws at once.
+    /// Reads a program without running it.
     fn parse(&mut self, program: &str) -> Result<(), Box<JsError>> {
-        let whole = format!("throw \"{PARSED}\"; {program}");
-        match self.runtime.execute_script(SCRIPT_NAME, whole) {
-            Err(error) if error.name.is_none() && error.exception_message.ends_with(PARSED) => Ok(()),
-            Err(error) => Err(error),
-            // Never: it has thrown.
-            Ok(_) => Ok(()),
+        deno_core::scope!(scope, self.runtime);
+        let origin = v8::String::new(scope, SCRIPT_NAME).map(|name| {
+            v8::ScriptOrigin::new(
+                scope,
+                name.into(),
+                0,
+                0,
+                false,
+                0,
+                None,
+                false,
+                false,
+                false,
+                None,
+            )
+        });
+        v8::tc_scope!(let scope, scope);
+        let source = v8::String::new(scope, program);
+        if source.is_some_and(|source| v8::Script::compile(scope, source, origin.as_ref()).is_some()) {
+            return Ok(());
         }
+        let thrown = scope.exception().unwrap_or_else(|| v8::undefined(scope).into());
+        Err(exception_to_err(scope, thrown, false, false))
     }
 }
 

@@ -238,6 +238,7 @@ impl Tool for Script {
             Checked::Run(path) => (saved_code(context, &path).await?, vec![path]),
             Checked::Save(write) => (write.content, vec![write.path]),
         };
+        self.workers.get_ready().await;
         let program = (args.action != Action::Save).then(|| Program {
             digest: digest(&text, &args.params),
             params: Value::Object(args.params.clone()),
@@ -255,6 +256,8 @@ impl Tool for Script {
             digest: digest(code, &args.params),
             attempt: context.attempt,
         };
+        // Its mark is made durable first, which takes its time.
+        self.workers.get_ready().await;
         let (mark, plan) = match args.checked()? {
             Checked::Eval(code) => (ran(code), Plan::Run(code.to_owned())),
             Checked::Run(path) => {

@@ -13,6 +13,10 @@ use crate::worker::WORKER_COMMAND;
 /// How much of what a worker says of itself is logged at a time, in bytes.
 const LOG_BYTES: usize = 4096;
 
+/// What the engine is told by variables. It would keep the compiled form of all that it runs, each script included, in
+/// files below the user's home; and it would bring WebAssembly into each world, which no script reaches.
+const ENGINE_SWITCHES: [(&str, &str); 2] = [("V82JSC_NO_BC_CACHE", "1"), ("QJS_NO_WASM", "1")];
+
 /// Starts workers and keeps one that has nothing to do. Cheap to clone.
 #[derive(Clone)]
 pub struct Workers {
@@ -22,6 +26,8 @@ pub struct Workers {
 struct Inner {
     command: ChildCommand,
     idle: Mutex<Option<Worker>>,
+    /// Held while a worker is looked for or started, so that a call takes the one that is being started for it.
+    starting: tokio::sync::Mutex<()>,
 }
 
 /// A worker that runs nothing. Dropping it ends its process.
@@ -36,22 +42,36 @@ impl Workers {
         let command = ChildCommand {
             program,
             arguments: vec![OsString::from(WORKER_COMMAND)],
-            environment: Vec::new(),
+            environment: ENGINE_SWITCHES
+                .map(|(name, value)| (name.into(), value.into()))
+                .to_vec(),
         };
         Self {
             inner: Arc::new(Inner {
                 command,
                 idle: Mutex::default(),
+                starting: tokio::sync::Mutex::default(),
             }),
         }
     }
 
     /// The warm worker, or a new one.
     pub(crate) async fn take(&self) -> Result<Worker, ToolError> {
+        let _one = self.inner.starting.lock().await;
         let idle = self.idle().take();
         match idle.filter(|worker| !worker.peer.is_closed()) {
             Some(worker) => Ok(worker),
             None => self.start().await,
+        }
+    }
+
+    /// Starts a worker, if there is no warm one, for a script that will probably run. It makes itself ready on its own,
+    /// during all that comes before the script: above all the user's Yes. If that fails, [`Workers::take`] tells why.
+    pub(crate) async fn get_ready(&self) {
+        let _one = self.inner.starting.lock().await;
+        let is_there = self.idle().as_ref().is_some_and(|idle| !idle.peer.is_closed());
+        if !is_there && let Ok(worker) = self.start().await {
+            self.give_back(worker);
         }
     }
 

@@ -33,27 +33,41 @@ fn data_limit(process: u32) -> String {
     line.unwrap().split_whitespace().nth(3).unwrap().to_owned()
 }
 
+/// The variables that a process was started with.
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "the system's own table of processes")]
+fn environment(process: u32) -> Vec<String> {
+    let environment = std::fs::read_to_string(format!("/proc/{process}/environ")).unwrap();
+    environment.split('\0').map(str::to_owned).collect()
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_killed_worker_is_told_and_replaced() {
     let place = place::place(&[]);
     let code =
         "await rtcAgent.fs.write('/a', '1');\nconsole.log('ready');\nawait rtcAgent.system.delay(60000)";
+    let args = json!({"title": "t", "code": code});
+    // It is started while the user still looks at what the script would do.
+    place.script.preview(&place.context, &args).await.unwrap();
+    let ready = children();
+    assert_eq!(ready.len(), 1);
     let kill = |_: &str| {
         let children = children();
+        assert_eq!(children, ready);
         let [worker] = children[..] else {
             panic!("{children:?}")
         };
         // The last line: whatever a script makes its worker take, it is not the memory of the machine.
         let limit = data_limit(worker);
         assert_eq!(limit, rtc_script::MAX_WORKER_BYTES.to_string());
+        // Nothing of a script is kept in a file that nobody knows of.
+        let switch = "V82JSC_NO_BC_CACHE=1";
+        assert!(environment(worker).iter().any(|variable| variable == switch));
         let worker = rustix::process::Pid::from_raw(i32::try_from(worker).unwrap()).unwrap();
         rustix::process::kill_process(worker, rustix::process::Signal::KILL).unwrap();
     };
-    let error = place
-        .call_telling(json!({"title": "t", "code": code}), kill)
-        .await
-        .unwrap_err();
+    let error = place.call_telling(args, kill).await.unwrap_err();
     insta::assert_snapshot!(error, @"
     the process of the script ended (signal: 9 (SIGKILL)) (line 2)
     It had already changed `/a`.

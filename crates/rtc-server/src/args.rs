@@ -15,6 +15,8 @@ Examples:
   rtc-headless run \"replace colour by color everywhere\" --root . --mode manual
   rtc-headless run --continue
 
+While `rtc-headless serve` runs on the same data folder, run, sessions and models speak to it.
+
 Exit codes:
   0  done
   1  failed; also: the disk is full, or the result could not be written
@@ -115,7 +117,8 @@ pub struct RunArgs {
     /// Goes on with this session; the beginning of its id is enough.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// What happens when the user must be asked: ask here, or say no. By default `prompt` on a terminal, else `deny`.
+    /// What happens when the user must be asked: ask here, say no, or wait for another client of the running engine. By
+    /// default `prompt` on a terminal, else `deny`.
     #[arg(long)]
     pub ask: Option<Ask>,
     /// What is printed on stdout.
@@ -215,6 +218,8 @@ pub enum Ask {
     Prompt,
     /// Say no.
     Deny,
+    /// Leave it to another client of the running engine, and wait for its answer.
+    Wait,
 }
 
 /// What is printed on stdout.

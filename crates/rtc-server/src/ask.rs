@@ -1,52 +1,34 @@
 //! Asking the user at the terminal.
 
 use anyhow::Result;
-use rtc_app::App;
-use rtc_engine::{Asked, Call, Command, Resolution, SessionState};
-use rtc_types::{ApprovalDecision, Preview, PreviewKind, SessionId};
+use rtc_types::{Approval, ApprovalDecision, ApprovalState, Preview, PreviewKind, RtcStatus};
+use rtc_wire::rpc::{Resolution, RtcApprove, RtcGet, RtcResolve, RtcSubmitResult, Text};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use crate::Ask;
 use crate::console::{Console, Style, visible};
+use crate::desk::Desk;
+use crate::exit::UsageError;
 use crate::show;
+use crate::view::{Asked, AskedFor};
 
 /// Why nobody answered.
 const NOBODY: &str = "nobody was there to ask (--ask deny)";
-
-/// What the first open call of a session waits for.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum AskedFor {
-    /// A Yes or a No.
-    Approval(Box<Call>),
-    /// The user's answers to its questions.
-    Answers(Box<Call>),
-    /// What to make of it: it was started, and nobody knows what came of it.
-    Resolution(Box<Call>),
-}
-
-impl AskedFor {
-    /// `None` where nothing waits for the user.
-    pub(crate) fn of(state: &SessionState) -> Option<Self> {
-        let (call, asked) = state.waits_for_user()?;
-        let call = Box::new(call.clone());
-        Some(match asked {
-            Asked::Approval => Self::Approval(call),
-            Asked::Question => Self::Answers(call),
-            Asked::Outcome => Self::Resolution(call),
-        })
-    }
-}
 
 /// What came of asking.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// To an approval, with the reason of a No.
     Decided(ApprovalDecision, Option<String>),
+    /// To an approval: No, since nobody was there; why.
+    Denied(&'static str),
     /// To questions, by their text.
     Answered(Map<String, Value>),
-    /// Nobody answers the questions; why.
+    /// The user does not answer the questions; why.
     Dismissed(&'static str),
+    /// Nobody is there to answer the questions; why.
+    Unanswered(&'static str),
     /// To a call whose outcome is unknown.
     Resolved(Resolution),
 }
@@ -56,6 +38,8 @@ pub(crate) struct Asker<'c> {
     console: &'c Console,
     ask: Ask,
     lines: Option<mpsc::Receiver<String>>,
+    /// A question stands at the end of the screen, and its answer would be typed behind it.
+    is_line_open: bool,
     /// An approval was denied because nobody was there.
     pub(crate) denied: bool,
     /// A question was dismissed because nobody was there.
@@ -68,6 +52,7 @@ impl<'c> Asker<'c> {
             console,
             ask,
             lines: None,
+            is_line_open: false,
             denied: false,
             unanswered: false,
         }
@@ -76,85 +61,150 @@ impl<'c> Asker<'c> {
     /// A line of the user; `None` when there are no more.
     async fn line(&mut self, question: &str) -> Option<String> {
         self.console.ask(question);
+        self.is_line_open = true;
         let console = self.console;
         let line = self.lines.get_or_insert_with(|| console.lines()).recv().await;
+        self.is_line_open = false;
         self.console.answered(line.as_deref());
         line.map(|line| line.trim().to_owned())
     }
 
-    /// Asks; waits for ever if nothing is asked for. Only reads, so it can be given up at any time.
-    pub(crate) async fn ask(&mut self, asked_for: Option<&AskedFor>) -> Answer {
-        match asked_for {
-            None => std::future::pending().await,
-            Some(AskedFor::Approval(call)) => {
-                let (decision, reason) = match self.ask {
-                    Ask::Prompt => self.ask_approval(call).await,
-                    Ask::Deny => {
-                        self.denied = true;
-                        (ApprovalDecision::Reject, Some(NOBODY.to_owned()))
-                    }
-                };
-                Answer::Decided(decision, reason)
-            }
-            Some(AskedFor::Answers(call)) => {
-                let answers = match self.ask {
-                    Ask::Prompt => self.ask_questions(&call.stored.entity.parameters).await,
-                    Ask::Deny => None,
-                };
-                match answers {
-                    Some(answers) if !answers.is_empty() => Answer::Answered(answers),
-                    Some(_) => Answer::Dismissed("the user declined to answer"),
-                    None => {
-                        self.unanswered = true;
-                        Answer::Dismissed(match self.ask {
-                            Ask::Deny => NOBODY,
-                            Ask::Prompt => "nobody was there to answer: the input ended",
-                        })
-                    }
-                }
-            }
-            Some(AskedFor::Resolution(call)) => Answer::Resolved(match self.ask {
-                Ask::Deny => Resolution::Tell,
-                Ask::Prompt => self.ask_resolution(call).await,
-            }),
+    /// Ends the line of a question that is asked no more. What was typed for it answers no other one.
+    pub(crate) fn give_up(&mut self) {
+        if !std::mem::take(&mut self.is_line_open) {
+            return;
+        }
+        self.console.note("");
+        if self.console.is_typed()
+            && let Some(lines) = &mut self.lines
+        {
+            while lines.try_recv().is_ok() {}
         }
     }
 
-    /// Hands an answer in.
-    pub(crate) async fn hand_in(
-        &self,
-        app: &App,
-        session: SessionId,
-        asked_for: &AskedFor,
-        answer: Answer,
-    ) -> Result<()> {
-        let (AskedFor::Approval(call) | AskedFor::Answers(call) | AskedFor::Resolution(call)) = asked_for;
-        let rtc = call.stored.entity.id;
-        let command = match answer {
-            Answer::Answered(answers) => {
-                return Ok(app.engine().answer(rtc, json!({ "answers": answers })).await?);
-            }
-            Answer::Dismissed(why) => return Ok(app.engine().dismiss(rtc, why).await?),
-            Answer::Decided(decision, reason) => Command::Approve {
-                rtc,
-                decision,
-                reason,
-                device: app.device(),
-            },
-            Answer::Resolved(decision) => Command::Resolve { rtc, decision },
+    /// Asks; waits for ever if nothing is asked for, or somebody else is to answer. Only reads, so it can be given up at
+    /// any time.
+    pub(crate) async fn ask(&mut self, asked_for: Option<&AskedFor>) -> Answer {
+        let Some(asked_for) = asked_for else {
+            return std::future::pending().await;
         };
-        app.engine().tell(session, command).await?;
+        match (asked_for.what, self.ask) {
+            (Asked::Approval, Ask::Deny) => Answer::Denied(NOBODY),
+            (Asked::Answers, Ask::Deny) => Answer::Unanswered(NOBODY),
+            (Asked::Resolution, Ask::Deny) => Answer::Resolved(Resolution::Tell),
+            (_, Ask::Wait) => self.wait(asked_for).await,
+            (Asked::Approval, Ask::Prompt) => self.ask_approval(asked_for).await,
+            (Asked::Answers, Ask::Prompt) => match self.ask_questions(&asked_for.rtc.parameters).await {
+                Some(answers) if !answers.is_empty() => Answer::Answered(answers),
+                Some(_) => Answer::Dismissed("the user declined to answer"),
+                None => Answer::Unanswered("nobody was there to answer: the input ended"),
+            },
+            (Asked::Resolution, Ask::Prompt) => Answer::Resolved(self.ask_resolution(asked_for).await),
+        }
+    }
+
+    /// Shows what is asked, and leaves it to other clients.
+    async fn wait(&self, asked_for: &AskedFor) -> Answer {
+        let what = match asked_for.what {
+            Asked::Approval => {
+                self.show_approval(asked_for);
+                "a Yes or a No"
+            }
+            Asked::Answers => {
+                for question in questions(&asked_for.rtc.parameters) {
+                    self.show_question(question);
+                }
+                "the answer"
+            }
+            Asked::Resolution => {
+                self.show_resolution(asked_for);
+                "what to make of it"
+            }
+        };
+        let told = format!("  Waiting for another client to say {what}; Ctrl-C stops the turn.");
+        self.console.styled(Style::Strong, &told);
+        std::future::pending().await
+    }
+
+    /// Says what became of a question that is asked no more, and by whom.
+    pub(crate) async fn withdraw(&mut self, desk: &Desk, asked_for: &AskedFor) -> Result<()> {
+        if self.ask == Ask::Deny {
+            return Ok(());
+        }
+        self.give_up();
+        let rtc_id = asked_for.rtc.id;
+        let now = desk.call(RtcGet { rtc_id }).await?.item;
+        let told = match (asked_for.what, &now.approval, now.status) {
+            (Asked::Approval, Some(approval), _) => decided(desk, approval),
+            (Asked::Answers, _, RtcStatus::Completed) => Some("Answered by another client.".to_owned()),
+            (Asked::Answers, _, _) => {
+                Some("Not answered: another client declined, or stopped the turn.".to_owned())
+            }
+            (Asked::Resolution, ..) => Some("Decided by another client.".to_owned()),
+            (Asked::Approval, None, _) => None,
+        };
+        if let Some(told) = told {
+            self.console.styled(Style::Strong, &visible(&format!("  {told}")));
+        }
         Ok(())
     }
 
-    async fn ask_approval(&mut self, call: &Call) -> (ApprovalDecision, Option<String>) {
-        let (rtc, private) = (&call.stored.entity, &call.stored.private);
+    /// Hands an answer in.
+    pub(crate) async fn hand_in(&mut self, desk: &Desk, asked_for: &AskedFor, answer: Answer) -> Result<()> {
+        let rtc_id = asked_for.rtc.id;
+        let submit = |result: Result<Value, &str>| {
+            let (success, result, error) = match result {
+                Ok(result) => (true, Some(result), None),
+                Err(why) => (false, None, Text::new(why).ok()),
+            };
+            desk.call(RtcSubmitResult {
+                rtc_id,
+                success,
+                result,
+                error,
+                client_id: None,
+            })
+        };
+        match answer {
+            Answer::Answered(answers) => _ = submit(Ok(json!({ "answers": answers }))).await?,
+            Answer::Dismissed(why) => _ = submit(Err(why)).await?,
+            Answer::Unanswered(why) => {
+                submit(Err(why)).await?;
+                self.unanswered = true;
+            }
+            Answer::Decided(decision, reason) => {
+                let reason = reason.map(Text::new).transpose();
+                let reason =
+                    reason.map_err(|why| UsageError(format!("the reason cannot be taken: {why}")))?;
+                desk.call(RtcApprove {
+                    rtc_id,
+                    decision,
+                    reason,
+                })
+                .await?;
+            }
+            Answer::Denied(why) => {
+                desk.call(RtcApprove {
+                    rtc_id,
+                    decision: ApprovalDecision::Reject,
+                    reason: Text::new(why).ok(),
+                })
+                .await?;
+                self.denied = true;
+            }
+            Answer::Resolved(decision) => _ = desk.call(RtcResolve { rtc_id, decision }).await?,
+        }
+        Ok(())
+    }
+
+    fn show_approval(&self, asked_for: &AskedFor) {
+        let (rtc, input) = (&asked_for.rtc, &asked_for.input);
         let why = rtc
             .approval
             .as_ref()
             .map(|approval| approval.why.as_str())
             .unwrap_or_default();
-        let line = format!("? {} {}", rtc.tool_name, show::target(&private.input));
+        let line = format!("? {} {}", rtc.tool_name, show::target(input));
         self.console.styled(Style::Strong, &visible(&line));
         self.console.note(&visible(&format!("  {why}.")));
         if let Some(preview) = &rtc.preview {
@@ -164,10 +214,14 @@ impl<'c> Asker<'c> {
                 show::whole(self.console, &params);
             }
         }
-        if let Some(args) = arguments_beside(rtc.preview.as_ref(), &private.input) {
+        if let Some(args) = arguments_beside(rtc.preview.as_ref(), input) {
             self.console.note("  with the arguments");
             show::whole(self.console, &args);
         }
+    }
+
+    async fn ask_approval(&mut self, asked_for: &AskedFor) -> Answer {
+        self.show_approval(asked_for);
         loop {
             let answer = self
                 .line("  Run it? [y]es, [n]o, [s]ession, [p]roject, ne[v]er:")
@@ -181,72 +235,48 @@ impl<'c> Asker<'c> {
                     let reason = self
                         .line("  Why not? (the model reads it; Enter for no reason)")
                         .await;
-                    return (
-                        ApprovalDecision::Reject,
-                        reason.filter(|reason| !reason.is_empty()),
-                    );
+                    let reason = reason.filter(|reason| !reason.is_empty());
+                    return Answer::Decided(ApprovalDecision::Reject, reason);
                 }
                 Some(_) => continue,
-                None => {
-                    self.denied = true;
-                    return (
-                        ApprovalDecision::Reject,
-                        Some("nobody was there to ask: the input ended".into()),
-                    );
-                }
+                None => return Answer::Denied("nobody was there to ask: the input ended"),
             };
-            return (decision, None);
+            return Answer::Decided(decision, None);
+        }
+    }
+
+    fn show_question(&self, question: &Value) {
+        let line = format!("? {}", word(question, "question"));
+        self.console.styled(Style::Strong, &visible(&line));
+        for (number, option) in options(question).enumerate() {
+            let line = format!(
+                "  {}. {} – {}",
+                number + 1,
+                word(option, "label"),
+                word(option, "description")
+            );
+            self.console.note(&visible(&line));
+            if let Some(preview) = option.get("preview").and_then(Value::as_str) {
+                show::lines(self.console, &visible(preview), show::PREVIEW_LINES, Style::Faint);
+            }
         }
     }
 
     /// The answers by question, as many as were given; `None` when nobody is there.
     async fn ask_questions(&mut self, parameters: &Value) -> Option<Map<String, Value>> {
         let mut answers = Map::new();
-        for question in parameters
-            .get("questions")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            let text = question
-                .get("question")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
+        for question in questions(parameters) {
+            self.show_question(question);
             let several = question
                 .get("multiSelect")
                 .and_then(Value::as_bool)
                 .unwrap_or(false);
-            let options = question
-                .get("options")
-                .and_then(Value::as_array)
-                .cloned()
-                .unwrap_or_default();
-            let word = |option: &Value, key: &str| {
-                option
-                    .get(key)
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned()
-            };
-            self.console.styled(Style::Strong, &visible(&format!("? {text}")));
-            for (number, option) in options.iter().enumerate() {
-                let line = format!(
-                    "  {}. {} – {}",
-                    number + 1,
-                    word(option, "label"),
-                    word(option, "description")
-                );
-                self.console.note(&visible(&line));
-                if let Some(preview) = option.get("preview").and_then(Value::as_str) {
-                    show::lines(self.console, &visible(preview), show::PREVIEW_LINES, Style::Faint);
-                }
-            }
             let hint = if several {
                 "Numbers (1,2), or your own words"
             } else {
                 "A number, or your own words"
             };
-            let labels: Vec<String> = options.iter().map(|option| word(option, "label")).collect();
+            let labels: Vec<String> = options(question).map(|option| word(option, "label")).collect();
             let answer = loop {
                 let line = self.line(&format!("  {hint}; Enter skips:")).await?;
                 match chosen(&line, &labels, several) {
@@ -255,21 +285,25 @@ impl<'c> Asker<'c> {
                 }
             };
             if !answer.is_empty() {
-                answers.insert(text.to_owned(), Value::String(answer));
+                answers.insert(word(question, "question"), Value::String(answer));
             }
         }
         Some(answers)
     }
 
-    /// Asks what to make of a call that was started and whose outcome nobody knows.
-    async fn ask_resolution(&mut self, call: &Call) -> Resolution {
-        let rtc = &call.stored.entity;
-        let line = format!("? {} {}", rtc.tool_name, show::target(&call.stored.private.input));
+    fn show_resolution(&self, asked_for: &AskedFor) {
+        let rtc = &asked_for.rtc;
+        let line = format!("? {} {}", rtc.tool_name, show::target(&asked_for.input));
         self.console.styled(Style::Warning, &visible(&line));
         let evidence = rtc.error_message.as_deref().unwrap_or_default();
         self.console.note(&visible(&format!(
             "  It was running when the program ended. {evidence}"
         )));
+    }
+
+    /// Asks what to make of a call that was started and whose outcome nobody knows.
+    async fn ask_resolution(&mut self, asked_for: &AskedFor) -> Resolution {
+        self.show_resolution(asked_for);
         loop {
             let answer = self
                 .line("  [r]un it again, take it as [d]one, or [t]ell the model:")
@@ -282,6 +316,46 @@ impl<'c> Asker<'c> {
             }
         }
     }
+}
+
+/// The questions of a call that asks some.
+fn questions(parameters: &Value) -> impl Iterator<Item = &Value> {
+    list(parameters, "questions")
+}
+
+/// What a question offers.
+fn options(question: &Value) -> impl Iterator<Item = &Value> {
+    list(question, "options")
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn word(value: &Value, key: &str) -> String {
+    let found = value.get(key).and_then(Value::as_str);
+    found.unwrap_or_default().to_owned()
+}
+
+/// What became of an approval that somebody else has answered, and who that was; nothing if it still stands.
+fn decided(desk: &Desk, approval: &Approval) -> Option<String> {
+    let who = match approval.decided_by {
+        Some(device) if device == desk.device() => "another client of this device".to_owned(),
+        Some(device) => format!("the device {device}"),
+        None => "another client".to_owned(),
+    };
+    let reason = approval.reason.as_deref().unwrap_or_default();
+    Some(match (approval.state, approval.decision) {
+        (ApprovalState::Open, _) => return None,
+        (ApprovalState::Withdrawn, _) => "Not asked any more: the turn was stopped.".to_owned(),
+        (_, None) => "Not asked any more: the mode or a rule was changed.".to_owned(),
+        (_, Some(ApprovalDecision::Once)) => format!("Answered by {who}: yes."),
+        (_, Some(ApprovalDecision::Session)) => format!("Answered by {who}: yes, for this session."),
+        (_, Some(ApprovalDecision::Project)) => format!("Answered by {who}: yes, for this project."),
+        (_, Some(ApprovalDecision::Reject)) if reason.is_empty() => format!("Answered by {who}: no."),
+        (_, Some(ApprovalDecision::Reject)) => format!("Answered by {who}: no ({reason})."),
+        (_, Some(ApprovalDecision::Never)) => format!("Answered by {who}: no, never."),
+    })
 }
 
 /// The arguments of a call, where its preview and its line leave some of it unseen: words are not what would be done, nor

@@ -46,6 +46,11 @@ impl Console {
         }
     }
 
+    /// Whether the answers are typed.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.typed
+    }
+
     /// Whether there is a person to ask.
     pub(crate) fn is_interactive(&self) -> bool {
         std::io::stdin().is_terminal() && std::io::stderr().is_terminal()

@@ -82,6 +82,14 @@ fn exit_of(error: &anyhow::Error) -> Exit {
             _ => Exit::Failed,
         };
     }
+    if let Some(crate::desk::Error::Refused(refused)) = error.downcast_ref() {
+        return match refused.code {
+            Code::SessionNotFound | Code::SessionClosed | Code::InvalidArgument | Code::ProjectUnusable => {
+                Exit::Usage
+            }
+            _ => Exit::Failed,
+        };
+    }
     match error.downcast_ref::<rtc_app::Error>() {
         Some(error) if error.is_full() => Exit::Failed,
         Some(rtc_app::Error::Engine(_)) | None => Exit::Failed,

@@ -1,21 +1,12 @@
 //! What programs read of a run.
 
-use rtc_engine::{StoredMessage, StoredRtc, StoredTurn};
-use rtc_types::{ContentData, MessageRole, Session, StreamingStatus};
+use rtc_types::{ContentData, Message, MessageRole, Rtc, Session, StreamingStatus, Turn};
 use serde_json::{Value, json};
 
 /// The object of `--output json`, about the last turn of a session.
-pub(crate) fn result(
-    session: &Session,
-    turn: Option<&StoredTurn>,
-    messages: &[StoredMessage],
-    rtcs: &[StoredRtc],
-) -> Value {
-    let id = turn.map(|turn| turn.entity.id);
-    let of_turn = messages
-        .iter()
-        .map(|stored| &stored.entity)
-        .filter(|message| message.turn_id == id);
+pub(crate) fn result(session: &Session, turn: Option<&Turn>, messages: &[Message], rtcs: &[Rtc]) -> Value {
+    let id = turn.map(|turn| turn.id);
+    let of_turn = messages.iter().filter(|message| message.turn_id == id);
     let mut text = Vec::new();
     let (mut input, mut output) = (0, 0);
     for message in of_turn {
@@ -28,11 +19,7 @@ pub(crate) fn result(
             text.push(part);
         }
     }
-    let calls: Vec<_> = rtcs
-        .iter()
-        .map(|stored| &stored.entity)
-        .filter(|rtc| Some(rtc.turn_id) == id)
-        .collect();
+    let calls: Vec<_> = rtcs.iter().filter(|rtc| Some(rtc.turn_id) == id).collect();
     let changes: Vec<Value> = calls
         .iter()
         .filter_map(|rtc| {
@@ -44,8 +31,8 @@ pub(crate) fn result(
     json!({
         "session_id": session.id,
         "turn_id": id,
-        "status": turn.map(|turn| turn.entity.status),
-        "error": turn.and_then(|turn| turn.entity.error_message.clone()),
+        "status": turn.map(|turn| turn.status),
+        "error": turn.and_then(|turn| turn.error_message.clone()),
         "text": text.join("\n\n"),
         "calls": calls,
         "changes": changes,

@@ -3,6 +3,7 @@
 mod args;
 mod ask;
 mod console;
+mod desk;
 mod exit;
 mod json;
 mod live;
@@ -12,6 +13,7 @@ mod serve;
 mod sessions;
 mod show;
 mod token;
+mod view;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -61,7 +63,7 @@ pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
             Command::Serve(serve) => serve::run(&args.app, serve, &console).await,
             Command::Token(token) => token::run(&args.app, token, &console).await,
             Command::Sessions(command) => sessions::run(&args.app, command, &console).await,
-            Command::Models(list) => models::run(&args.app, &list, &console),
+            Command::Models(list) => models::run(&args.app, &list, &console).await,
             Command::Schema => Ok(schema(&console)),
         };
         result.unwrap_or_else(|error| exit::report(&console, &error))

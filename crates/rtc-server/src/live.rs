@@ -61,6 +61,25 @@ impl LiveLines {
         }
     }
 
+    /// Takes all that was written of a message so far, where pieces were missed.
+    pub(crate) fn whole(&mut self, update: &Update) {
+        self.update(update);
+        for data in &update.data_list {
+            let Ok(message) = serde_json::from_value::<Message>(data.clone()) else {
+                continue;
+            };
+            let (thinking, text) = match message.content.parse() {
+                Some(ContentData::Markdown(text)) => (false, text),
+                Some(ContentData::Thinking(text)) => (true, text),
+                _ => continue,
+            };
+            if let Some(open) = self.open.get_mut(&message.id) {
+                open.text.clear();
+                self.piece(message.id, thinking, &text);
+            }
+        }
+    }
+
     /// Comes when there is something to tell.
     pub(crate) async fn due(&self) {
         match self.open.values().filter_map(|open| open.due).min() {

@@ -2,15 +2,28 @@
 
 use anyhow::Result;
 use rtc_app::{Config, KeyState, ModelEntry, Models, OFFLINE};
+use rtc_wire::rpc::ModelsList;
 
 use crate::args::{AppArgs, ListForm, ModelsArgs};
 use crate::console::{Console, Style};
+use crate::desk::{There, Wanted};
 use crate::exit::Exit;
 
-/// Lists the models. Nothing is asked over the network, and the data folder stays closed.
-pub(crate) fn run(app: &AppArgs, args: &ModelsArgs, console: &Console) -> Result<Exit> {
-    let models = Models::of(&Config::load(app.config.as_deref())?);
-    let list = models.list(args.model.as_deref())?;
+/// Lists the models: those of the engine that runs on the data folder, else those that one would have here. Nothing is
+/// asked of models, and a data folder that nobody uses stays closed.
+pub(crate) async fn run(app: &AppArgs, args: &ModelsArgs, console: &Console) -> Result<Exit> {
+    let wanted = Wanted {
+        model: args.model.clone(),
+        ..Wanted::default()
+    };
+    let (list, hint) = match There::find(app, &wanted).await? {
+        Some(there) => (there.call(ModelsList {}).await?.items, None),
+        None => {
+            let models = Models::of(&Config::load(app.config.as_deref())?);
+            let named = args.model.as_deref();
+            (models.list(named)?, models.hint(named))
+        }
+    };
     match args.output {
         ListForm::Json => console.result(&serde_json::to_string(&list)?),
         ListForm::Text => {
@@ -23,7 +36,7 @@ pub(crate) fn run(app: &AppArgs, args: &ModelsArgs, console: &Console) -> Result
                 let mark = if entry.default { '*' } else { ' ' };
                 console.result(&format!("{mark} {:width$}  {}", entry.name, about(entry)));
             }
-            if let Some(hint) = models.hint(args.model.as_deref()) {
+            if let Some(hint) = hint {
                 console.styled(Style::Faint, &hint);
             }
         }

@@ -1,12 +1,14 @@
 //! `sessions list` and `sessions show`.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use rtc_app::{App, Options};
-use rtc_types::{ContentData, MessageRole, Session, SessionId};
+use rtc_types::{Code, ContentData, MessageRole, Session, SessionId};
+use rtc_wire::rpc::SessionGet;
 use serde_json::json;
 
 use crate::args::{AppArgs, ListForm, SessionsCommand};
 use crate::console::{Console, printable};
+use crate::desk::{Desk, Error, Wanted};
 use crate::exit::{Exit, UsageError};
 use crate::show;
 
@@ -23,15 +25,15 @@ pub(crate) async fn run(app: &AppArgs, command: SessionsCommand, console: &Conso
             SessionsCommand::Show { id, .. } => Err(UsageError(unknown(&id)).into()),
         };
     }
-    let app = App::open(options).await?;
+    let desk = Desk::open(app, Wanted::default()).await?;
     let exit = match command {
-        SessionsCommand::List { output } => list(&app.engine().sessions().await?, output, console),
+        SessionsCommand::List { output } => list(&desk.sessions().await?, output, console),
         SessionsCommand::Show { id, output } => {
-            let id = find(&app, &id).await?;
-            show(&app, id, output, console).await
+            let session = find(&desk, &id).await?;
+            show(&desk, &session, output, console).await
         }
     };
-    app.shut_down();
+    desk.close();
     exit
 }
 
@@ -49,17 +51,24 @@ fn list(sessions: &[Session], output: ListForm, console: &Console) -> Result<Exi
 }
 
 /// The session with this id, or the one whose id begins so.
-pub(crate) async fn find(app: &App, named: &str) -> Result<SessionId> {
-    let engine = app.engine();
-    if let Ok(id) = named.parse::<SessionId>() {
-        return match engine.session(id).await? {
-            Some(_) => Ok(id),
-            None => Err(UsageError(unknown(named)).into()),
-        };
+pub(crate) async fn find(desk: &Desk, named: &str) -> Result<Session> {
+    let session_id = match named.parse::<SessionId>() {
+        Ok(id) => id,
+        Err(_) => {
+            let sessions = desk.sessions().await?;
+            let ids: Vec<SessionId> = sessions.iter().map(|session| session.id).collect();
+            beginning(&ids, named)?
+        }
+    };
+    match desk.call(SessionGet { session_id }).await {
+        Ok(found) => Ok(found.item),
+        Err(error) => Err(match error.downcast_ref() {
+            Some(Error::Refused(refused)) if refused.code == Code::SessionNotFound => {
+                UsageError(unknown(named)).into()
+            }
+            _ => error,
+        }),
     }
-    let sessions = engine.sessions().await?;
-    let ids: Vec<SessionId> = sessions.iter().map(|session| session.id).collect();
-    beginning(&ids, named)
 }
 
 /// The one id that begins so.
@@ -91,25 +100,21 @@ fn line(session: &Session) -> String {
     )
 }
 
-async fn show(app: &App, id: SessionId, output: ListForm, console: &Console) -> Result<Exit> {
-    let engine = app.engine();
-    let session = engine.session(id).await?.context("the session is stored")?;
-    let messages = engine.messages(id).await?;
+async fn show(desk: &Desk, session: &Session, output: ListForm, console: &Console) -> Result<Exit> {
+    let messages = desk.messages(session.id).await?;
     if output == ListForm::Json {
-        let turns = engine.turns(id).await?;
-        let rtcs = engine.rtcs(id).await?;
         let whole = json!({
-            "session": session.entity,
-            "turns": turns.iter().map(|stored| &stored.entity).collect::<Vec<_>>(),
-            "messages": messages.iter().map(|stored| &stored.entity).collect::<Vec<_>>(),
-            "rtcs": rtcs.iter().map(|stored| &stored.entity).collect::<Vec<_>>(),
+            "session": session,
+            "turns": desk.turns(session.id).await?,
+            "messages": messages,
+            "rtcs": desk.rtcs(session.id).await?,
         });
         console.result(&serde_json::to_string(&whole)?);
         return Ok(Exit::Completed);
     }
-    console.result(&line(&session.entity));
+    console.result(&line(session));
     for message in &messages {
-        let text = match message.entity.content.parse() {
+        let text = match message.content.parse() {
             Some(ContentData::Text(text)) => format!("> {}", text.replace('\n', "\n> ")),
             Some(ContentData::Markdown(text)) => text,
             Some(ContentData::Thinking(text)) if !text.is_empty() => format!("(thinking) {text}"),
@@ -120,7 +125,7 @@ async fn show(app: &App, id: SessionId, output: ListForm, console: &Console) -> 
             Some(ContentData::Error(error)) => format!("! {}: {}", error.title, error.message),
             _ => continue,
         };
-        if message.entity.role == MessageRole::User {
+        if message.role == MessageRole::User {
             console.result("");
         }
         console.result(&text);

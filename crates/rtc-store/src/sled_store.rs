@@ -144,6 +144,12 @@ impl SledStore {
         open::open(folder, options)
     }
 
+    /// The process that has the store in `folder` open, by its number; nothing if none has, or it does not say who it
+    /// is. It blocks, for a moment. Where no store was opened there is none, and nothing is made.
+    pub fn holder(folder: &Path) -> Option<u32> {
+        open::holder(folder)
+    }
+
     /// The folder of the store.
     pub fn folder(&self) -> &Path {
         &self.shared.folder

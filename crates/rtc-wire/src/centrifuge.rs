@@ -30,7 +30,8 @@ pub use command::{
     StreamPosition, SubRefreshRequest, SubscribeRequest, UNKNOWN_NAME_CHARS, UnsubscribeRequest,
 };
 pub use frame::{
-    COMMANDS_PER_FRAME, FRAME_BYTES, FrameError, NESTING, decode, decode_replies, encode, encode_commands,
+    COMMANDS_PER_FRAME, FRAME_BYTES, FrameError, NESTING, VALUES_PER_FRAME, decode, decode_replies, encode,
+    encode_commands,
 };
 pub use push::{
     ClientInfo, ConnectPush, DisconnectPush, Join, Leave, MessagePush, Publication, Push, PushEvent,

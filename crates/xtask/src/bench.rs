@@ -18,6 +18,10 @@ const NAMES: &[(&str, &str)] = &[
         "script",
         "a script, cold and warm, its file calls, and its end at its deadline",
     ),
+    (
+        "port",
+        "the port of serve: calls, recovery and many listeners, beside a bare WebSocket",
+    ),
 ];
 
 /// The targets, from the repository's root.
@@ -153,6 +157,7 @@ mod tests {
 
           call    a tool call, a start, memory: from outside, with a scripted model
           script  a script, cold and warm, its file calls, and its end at its deadline
+          port    the port of serve: calls, recovery and many listeners, beside a bare WebSocket
 
         Builds in release, prints a table and keeps all samples as JSON in target/bench.
         --check ends with code 1 beyond tests/benches/targets.toml.

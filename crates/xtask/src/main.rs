@@ -1,4 +1,4 @@
-//! The project's own commands: setup, demo, page, test, bench, crash, protocol. Run them as `cargo xtask NAME`.
+//! The project's own commands: setup, demo, page, test, bench, crash, fuzz, protocol. Run them as `cargo xtask NAME`.
 // This is a build tool: it starts compilers, reads the repository's files and talks to the terminal.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
@@ -6,6 +6,7 @@ mod bench;
 mod crash;
 mod demo;
 mod front_end;
+mod fuzz;
 mod npm;
 mod page;
 mod program;
@@ -54,6 +55,11 @@ const TASKS: &[Task] = &[
         name: "crash",
         about: "the full run of real kills, an hour or more: crash [ROUNDS]",
         run: crash::main,
+    },
+    Task {
+        name: "fuzz",
+        about: "frames changed at random, for so many seconds: fuzz [SECONDS]",
+        run: fuzz::main,
     },
     Task {
         name: "protocol",
@@ -124,6 +130,7 @@ mod tests {
           test      everything that has to hold: format, layers, rules, front end, lints, tests
           bench     how fast it is, held against the targets
           crash     the full run of real kills, an hour or more: crash [ROUNDS]
+          fuzz      frames changed at random, for so many seconds: fuzz [SECONDS]
           protocol  write the documents that are made from the table of methods
         ");
     }

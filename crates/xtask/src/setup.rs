@@ -1,5 +1,7 @@
 //! `setup`: what a build and its tests need. Quick when nothing is missing.
 
+mod peers;
+
 use std::io::{IsTerminal, stdin};
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -23,6 +25,9 @@ enum What {
     Program(&'static str),
     /// A file. Only asked for where the build would take it from there.
     File(&'static str),
+    /// A module of the system's Python.
+    #[cfg(target_os = "linux")]
+    Module(&'static str),
 }
 
 impl What {
@@ -30,12 +35,18 @@ impl What {
         match self {
             Self::Program(name) => shell::on_search_path(name),
             Self::File(path) => Path::new(path).exists(),
+            #[cfg(target_os = "linux")]
+            Self::Module(name) => {
+                shell::succeeds(Command::new("python3").args(["-c", &format!("import {name}")]))
+            }
         }
     }
 
     fn name(&self) -> &'static str {
         match self {
             Self::Program(name) | Self::File(name) => name,
+            #[cfg(target_os = "linux")]
+            Self::Module(name) => name,
         }
     }
 }
@@ -63,7 +74,7 @@ const EVERYWHERE: &[Need] = &[
     Need {
         what: What::Program("node"),
         package: "nodejs",
-        why: "builds the page, and runs the published client against the port in a test",
+        why: "builds the page, and runs the published client of JavaScript against the port in a test",
     },
     Need {
         what: What::Program("npm"),
@@ -71,9 +82,6 @@ const EVERYWHERE: &[Need] = &[
         why: "installs what they are made of",
     },
 ];
-
-/// The folder of the published client.
-const PEERS: &str = "tests/port/peers";
 
 #[cfg(target_os = "linux")]
 const LINUX: &[Need] = &[
@@ -91,6 +99,16 @@ const LINUX: &[Need] = &[
         what: What::File("/usr/include/simde/simde-common.h"),
         package: "libsimde-dev",
         why: "without it the build of the script engine fetches it with git, see .cargo/simde.cmake",
+    },
+    Need {
+        what: What::Program("python3"),
+        package: "python3",
+        why: "runs the published client of Python against the port in a test",
+    },
+    Need {
+        what: What::Module("ensurepip"),
+        package: "python3-venv",
+        why: "installs that client in an environment of its own",
     },
 ];
 #[cfg(not(target_os = "linux"))]
@@ -117,7 +135,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         install_all(&missing)?;
     }
     npm::check_node()?;
-    npm::install(&root.join(PEERS))?;
+    peers::install(root)?;
     npm::install(&root.join(front_end::FOLDER))
 }
 

@@ -135,6 +135,12 @@ pub(crate) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
         let those = took.iter().filter(|(step, _)| *step == wanted);
         those.map(|(_, took)| *took).collect()
     };
+    // Each warm script follows a plain read of its own.
+    let warm_own = of(Step::Warm)
+        .iter()
+        .zip(of(Step::Read))
+        .map(|(warm, read)| warm - read)
+        .collect();
     let warm = percentile(&of(Step::Warm), 50).unwrap_or_default();
     let read_in_script = of(Step::Reading)
         .iter()
@@ -153,6 +159,11 @@ pub(crate) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
             of(Step::Cold),
         ),
         figure("warm", "next scripts: the same", of(Step::Warm)),
+        figure(
+            "warm_own",
+            "next scripts: the same, less the plain read before",
+            warm_own,
+        ),
         figure(
             "warm_at_once",
             "script at once after a script: the same",

@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 
 use super::figure::{Figure, Measured};
-use super::{BENCHMARKS, Folders, Targets, call, memory_folder, run, script};
+use super::{BENCHMARKS, Folders, Targets, call, memory_folder, port, run, script};
 
 const TARGETS: &str = include_str!("../targets.toml");
 
@@ -59,6 +59,29 @@ fn script_runs() {
     assert_eq!(
         (samples("cold"), samples("warm"), samples("deadline")),
         (Some(1), Some(2), Some(1))
+    );
+}
+
+#[test]
+fn port_runs() {
+    let disk = TempDir::new().unwrap();
+    let effort = port::Effort {
+        rounds: 2,
+        calls: 20,
+        updates: 2500,
+        recoveries: 2,
+        listeners: 5,
+        told: 3,
+    };
+    let figures = port::measure(rtc_tests::binary(), &folders(&disk), effort).unwrap();
+    check("port", &figures);
+    let samples = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap().count();
+    for name in ["call", "echo", "call_16", "echo_16"] {
+        assert_eq!(samples(name), Some(40), "{name}");
+    }
+    assert_eq!(
+        (samples("fan_out"), samples("broadcast"), samples("recovery")),
+        (Some(3), Some(3), Some(2))
     );
 }
 

@@ -1,81 +1,107 @@
-// Connects with the published client and tells what happens, one event a line. Ends when its input does.
+// The published client of JavaScript, led by a test: it does what it is told, a line of JSON each, and tells what
+// happens, likewise. Its counterpart is client.py. Ends when its input does.
+import { createInterface } from 'node:readline';
 import { Centrifuge } from 'centrifuge';
 import WebSocket from 'ws';
 
-const [endpoint, token, user] = process.argv.slice(2);
-
-// Far more than anything needs: whoever waits that long hangs.
-setTimeout(() => {
-  tell('nothing happens');
-  process.exit(1);
-}, 90_000).unref();
-
-function tell(line) {
-  process.stdout.write(`${line}\n`);
+function tell(event, context = {}) {
+  process.stdout.write(`${JSON.stringify({ event, ...context })}\n`);
 }
 
 // Shows the answer to the server's ping, of which the client itself tells nothing.
-let pinged;
-const ping = new Promise((resolve) => (pinged = resolve));
 class Watched extends WebSocket {
   send(data, ...rest) {
-    if (data === '{}') pinged();
+    if (data === '{}') tell('pong');
     return super.send(data, ...rest);
   }
 }
 
-const client = new Centrifuge(endpoint, { token, websocket: Watched, timeout: 30_000, minReconnectDelay: 50, maxReconnectDelay: 500 });
+let client;
+let giveToken;
+let giveState;
 
-function event(emitter, name) {
-  return new Promise((resolve) => emitter.once(name, resolve));
+function why({ code, reason }) {
+  return { code, reason };
 }
 
-const connected = event(client, 'connected');
-client.connect();
-await connected;
-tell('connected');
+const commands = {
+  connect({ endpoint, token, provider, data, patience }) {
+    const wanted = () => new Promise((resolve) => {
+      giveToken = resolve;
+      tell('token wanted');
+    });
+    client = new Centrifuge(endpoint, {
+      token,
+      data,
+      getToken: provider ? wanted : null,
+      websocket: Watched,
+      timeout: 30_000,
+      minReconnectDelay: 20,
+      maxReconnectDelay: 200,
+      maxServerPingDelay: patience ?? 10_000,
+    });
+    client.on('connected', ({ data }) => tell('connected', { data }));
+    client.on('connecting', (context) => tell('connecting', why(context)));
+    client.on('disconnected', (context) => tell('disconnected', why(context)));
+    client.on('error', ({ error }) => tell('error', { code: error.code }));
+    client.connect();
+  },
+  token({ token }) {
+    giveToken(token);
+  },
+  subscribe({ channel, state }) {
+    const wanted = () => new Promise((resolve) => {
+      giveState = resolve;
+      tell('state wanted', { channel });
+    });
+    const options = { minResubscribeDelay: 20, maxResubscribeDelay: 200, getState: state ? wanted : null };
+    const subscription = client.newSubscription(channel, options);
+    subscription.on('subscribed', ({ streamPosition, wasRecovering, recovered }) => {
+      tell('subscribed', { channel, position: streamPosition, was_recovering: wasRecovering, recovered });
+    });
+    subscription.on('subscribing', (context) => tell('subscribing', { channel, ...why(context) }));
+    subscription.on('unsubscribed', (context) => tell('unsubscribed', { channel, ...why(context) }));
+    subscription.on('error', ({ error }) => tell('subscription error', { channel, code: error.code }));
+    subscription.on('publication', ({ offset, data }) => tell('publication', { channel, offset: offset ?? 0, data }));
+    subscription.subscribe();
+  },
+  state({ position }) {
+    giveState(position);
+  },
+  unsubscribe({ channel }) {
+    const subscription = client.getSubscription(channel);
+    subscription.unsubscribe();
+    client.removeSubscription(subscription);
+  },
+  history({ channel, limit, since, reverse }) {
+    answer('history', client.history(channel, { limit, since, reverse }));
+  },
+  rpc({ method, data }) {
+    answer('rpc', client.rpc(method, data).then((result) => ({ data: result.data })));
+  },
+  // Several calls in one frame.
+  async batch({ calls }) {
+    client.startBatching();
+    for (const call of calls) commands.rpc(call);
+    await Promise.resolve();
+    client.stopBatching();
+  },
+  disconnect() {
+    client.disconnect();
+  },
+};
 
-const subscriptions = [];
-for (const name of ['topic', 'live']) {
-  const subscription = client.newSubscription(`${name}:u=${user}`);
-  const subscribed = event(subscription, 'subscribed');
-  subscription.subscribe();
-  await subscribed;
-  tell(`subscribed ${name}`);
-  subscriptions.push([name, subscription]);
+async function answer(of, promise) {
+  try {
+    const result = await promise;
+    tell('answer', { of, ...result });
+  } catch (error) {
+    tell('refused', { of, code: error.code, message: error.message });
+  }
 }
 
-try {
-  await client.rpc('v1.no.such', {});
-} catch (error) {
-  tell(`rpc error ${error.code} ${error.message.split(':')[0]}`);
+for await (const line of createInterface({ input: process.stdin })) {
+  const { command, ...rest } = JSON.parse(line);
+  await commands[command](rest);
 }
-
-const foreign = client.newSubscription('topic:u=00000000-0000-0000-0000-000000000001');
-const refused = new Promise((resolve) => {
-  foreign.once('error', (context) => resolve(context.error.code));
-  foreign.once('unsubscribed', (context) => resolve(context.code));
-});
-foreign.subscribe();
-tell(`refused channel ${await refused}`);
-foreign.unsubscribe();
-client.removeSubscription(foreign);
-
-const left = event(client, 'connecting');
-const back = event(client, 'connected');
-await ping;
-tell('ping answered');
-
-const { code, reason } = await left;
-tell(`reconnecting ${code} ${reason}`);
-const again = subscriptions.map(([name, subscription]) => event(subscription, 'subscribed').then(() => name));
-await back;
-tell('connected');
-for (const subscribed of again) tell(`subscribed again ${await subscribed}`);
-
-process.stdin.resume();
-await event(process.stdin, 'end');
-const disconnected = event(client, 'disconnected');
-client.disconnect();
-tell(`disconnected ${(await disconnected).code}`);
 process.exit(0);

@@ -60,13 +60,13 @@ impl Model for PlannedModel {
         &self.id
     }
 
-    async fn stream(&self, request: Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
-        let Some((session, message, replies)) = asked_for(&request) else {
+    async fn stream(&self, request: &Request, cancel: CancellationToken) -> Result<ModelStream, Error> {
+        let Some((session, message, replies)) = asked_for(request) else {
             self.world
                 .wrong("a request without a message of the user".to_owned());
             return Err(Error::ContextTooLong);
         };
-        let asked_before = self.world.asked(session, &self.sent(request));
+        let asked_before = self.world.asked(session, &self.sent(request.clone()));
         let plan = &self.scenario.sessions[session].messages[message];
         let (events, is_slow) = match plan.rounds.get(replies) {
             Some(round) => (calls(round, session, message, replies), round.slow),

@@ -46,6 +46,8 @@ export class Conversation {
     entriesOf([...this.#earlier, ...withLive(this.messages, this.#live)], this.rtcs, this.turns),
   );
   readonly isBusy = $derived(this.turns.some((turn) => !isTurnOver(turn.status)));
+  /** Text comes, maybe before its turn is known to run. */
+  readonly isStreaming = $derived(this.#live.size > 0);
   readonly waiting = $derived(this.rtcs.filter((rtc) => waitOf(rtc) !== null));
 
   constructor(

@@ -542,6 +542,8 @@ export interface MessageSend {
   agent_prompt?: string | null;
   /** The folder that a new session works in; absent: that of the window, or the first one that is served. */
   project_id?: ProjectId | null;
+  /** What is asked before a tool runs in a new session; absent: as it is configured. Needs the scope `approve`, too. */
+  mode?: Mode | null;
 }
 
 /** How much is asked before a tool runs. */
@@ -1384,9 +1386,9 @@ export interface Methods {
   "v1.turn.get": { request: TurnGet; result: ItemOfTurn; kind: "query"; scope: "view" };
   /** Stops what goes on in a session, and answers when it has stopped; its updates come on the topic channel. Nothing going on is no error. A `client_id` is accepted and ignored. */
   "v1.turn.stop": { request: TurnStop; result: Success; kind: "action"; scope: "converse" };
-  /** The calls of a session, in order. */
+  /** The calls of a session, in order; those that wait for an approval only for a client that can show them. */
   "v1.rtc.list": { request: RtcList; result: PageOfRtc; kind: "query"; scope: "view" };
-  /** One call. */
+  /** One call. One that waits for an approval is there only for a client that can show it. */
   "v1.rtc.get": { request: RtcGet; result: ItemOfRtc; kind: "query"; scope: "view" };
   /** Puts a call into another state. A state that ends it also lets its turn go on. The state that it has already is no error. */
   "v1.rtc.update_status": { request: RtcUpdateStatus; result: Success; kind: "action"; scope: "execute" };

@@ -44,20 +44,16 @@ impl Place {
 
     async fn open(&self, store: Arc<MemoryStore>) -> App {
         let data = self.folder.path().join("data");
-        let model = models::choose(&Config::default(), None).unwrap();
+        let answering = Answering {
+            model: models::choose(&Config::default(), None).unwrap(),
+            name: None,
+            max_rounds: None,
+        };
         // No script runs here.
         let workers = Workers::new(PathBuf::new());
-        App::assemble(
-            store,
-            self.identity,
-            &data,
-            Config::default(),
-            model,
-            None,
-            workers,
-        )
-        .await
-        .unwrap()
+        App::assemble(store, self.identity, &data, Config::default(), answering, workers)
+            .await
+            .unwrap()
     }
 
     fn files(&self) -> BTreeMap<String, String> {

@@ -1,6 +1,6 @@
 //! Sessions and messages.
 
-use rtc_realtime::Caller;
+use rtc_realtime::{Caller, Scope};
 use rtc_types::{Code, Message, MessageId, Session, SessionId};
 use rtc_wire::rpc::{
     Item, MessageGet, MessageList, MessageOrder, MessageSend, OffsetCursor, Page, RpcError, Sent, SessionGet,
@@ -62,6 +62,10 @@ impl Engine {
                 "no folder with this id was opened",
             ));
         }
+        if ask.mode.is_some() && !caller.scopes.has(Scope::Approve) {
+            let told = "the token allows no answers for the user, and so no mode either";
+            return Err(RpcError::new(Code::PermissionDenied, told));
+        }
         let session = match ask.server_session_id {
             Some(session) => {
                 self.open_session(session).await?;
@@ -82,7 +86,7 @@ impl Engine {
                 user: caller.user,
                 device: caller.device,
                 project: ask.project_id.or(defaults.project),
-                mode: defaults.mode,
+                mode: ask.mode.unwrap_or(defaults.mode),
                 agent_prompt: ask.agent_prompt.map(|prompt| prompt.into_string()),
             },
         };

@@ -48,10 +48,10 @@ impl Model for Scripted {
 
     async fn stream(
         &self,
-        request: Request,
+        request: &Request,
         cancel: CancellationToken,
     ) -> Result<ModelStream, rtc_model::Error> {
-        self.0.requests.lock().unwrap().push(request);
+        self.0.requests.lock().unwrap().push(request.clone());
         let Some(reply) = self.0.replies.lock().unwrap().pop_front() else {
             cancel.cancelled().await;
             return Err(rtc_model::Error::Cancelled);

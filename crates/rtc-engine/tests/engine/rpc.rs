@@ -340,8 +340,9 @@ async fn a_call_that_waits_for_a_yes_is_hidden_from_whoever_asks_for_none() {
     // Nor do they find it by asking.
     let blind = async |method: &str, data: Value| {
         let request = Request::parse(method, data).unwrap();
-        let answer = bench.engine.call(&caller(2, false), request, Defaults::default());
-        answer.await.unwrap().map_err(|error| error.code.to_string())
+        let caller = caller(2, false);
+        let answer = bench.engine.call(&caller, request, Defaults::default()).await;
+        answer.unwrap().map_err(|error| error.code.to_string())
     };
     let list = json!({"session_id": session(1)});
     let calls = async || blind("v1.rtc.list", list.clone()).await.unwrap()["result"]["items"].take();

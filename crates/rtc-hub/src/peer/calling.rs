@@ -136,7 +136,8 @@ impl Drop for Guard {
             return;
         }
         let line = self.frame.encode();
-        if let Err(mpsc::error::TrySendError::Full(line)) = self.shared.outgoing.try_send(line)
+        // A broken pipe is told to those who read from it.
+        if let Err(line) = self.shared.outgoing.try_send(line)
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let shared = self.shared.clone();

@@ -140,7 +140,7 @@ pub(crate) fn wait<T>(work: impl Future<Output = T>) -> T {
 pub(crate) fn events(request: &Request, cancel: &CancellationToken) -> Vec<Result<Event, Error>> {
     let model = OfflineModel::new();
     wait(async {
-        match model.stream(request.clone(), cancel.clone()).await {
+        match model.stream(request, cancel.clone()).await {
             Ok(stream) => stream.collect().await,
             Err(error) => vec![Err(error)],
         }

@@ -76,7 +76,7 @@ fn a_cancelled_stream_ends_with_that() {
     let cancel = CancellationToken::new();
     let items: Vec<_> = wait(async {
         let mut stream = OfflineModel::new()
-            .stream(conversation.request.clone(), cancel.clone())
+            .stream(&conversation.request, cancel.clone())
             .await
             .expect("begins");
         let first = stream.next().await;

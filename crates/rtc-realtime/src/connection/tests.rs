@@ -73,6 +73,26 @@ async fn the_first_command_is_connect_and_its_token_decides() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_has_not_connected_may_say_little() {
+    let connect = |bytes: usize| {
+        let empty = r#"{"id":1,"connect":{"token":"good","name":""}}"#;
+        empty.replace(r#""""#, &format!("{:?}", "x".repeat(bytes - empty.len())))
+    };
+    let world = World::new();
+    let mut client = world.open(8);
+    client.send(&connect(CONNECT_BYTES)).await;
+    assert!(matches!(client.outcome().await, (1, Outcome::Connect(_))));
+    let ping = format!(r#"{{"id":2,"ping":{{}}}}{}"#, " ".repeat(CONNECT_BYTES));
+    client.send(&ping).await;
+    assert!(matches!(client.outcome().await, (2, Outcome::Ping(_))));
+    for frame in [connect(CONNECT_BYTES + 1), ping] {
+        let mut client = world.open(8);
+        client.send(&frame).await;
+        assert_eq!(client.closed().await, 1009);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_with_an_old_token_may_come_with_a_new_one_at_once() {
     let world = World::new();
     let mut client = world.open(8);

@@ -5,8 +5,8 @@
 
   const { core } = Deno;
   const {
-    op_script_params, op_script_console, op_script_call, op_script_answer, op_script_at, op_script_bytes, op_script_uuid,
-    op_script_url, op_script_url_set,
+    op_script_params, op_script_console, op_script_call, op_script_answer, op_script_at, op_script_line, op_script_bytes,
+    op_script_uuid, op_script_url, op_script_url_set,
   } = core.ops;
   const { createTimer, cancelTimer, encode, decode, structuredClone } = core;
   const { Error, TypeError, RangeError, Promise, Map, Set, WeakSet, WeakMap, Date, RegExp, Math, Symbol } = globalThis;
@@ -41,7 +41,19 @@
     const found = typeof stack === "string" ? /\bscript\.js:(\d+)/.exec(stack) : null;
     return found === null ? 0 : +found[1];
   };
-  const here = () => lineIn(new Error().stack);
+  // The line of the script that calls, or 0. To find it, the engine makes an `Error`, which may be the script's own.
+  let looking = false;
+  const here = () => {
+    if (looking) return 0;
+    looking = true;
+    try {
+      return op_script_line();
+    } catch {
+      return 0;
+    } finally {
+      looking = false;
+    }
+  };
 
   // ---------------------------------------------------------------- values as data
 

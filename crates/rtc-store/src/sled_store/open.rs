@@ -152,11 +152,43 @@ fn take_lock(folder: &Path) -> Result<File, Error> {
         }
         Err(TryLockError::Error(error)) => return Err(Error::file("take the lock", &path, error)),
     }
-    // For people who look; on a full disk it may stay empty.
+    // For whoever wants to know; on a full disk it may stay empty.
     let _ = lock
         .set_len(0)
         .and_then(|()| writeln!(lock, "{}", std::process::id()));
     Ok(lock)
+}
+
+/// See [`SledStore::holder`](super::SledStore::holder).
+pub(super) fn holder(folder: &Path) -> Option<u32> {
+    let path = folder.join("lock");
+    let process = fs::read_to_string(&path).ok()?.trim().parse().ok()?;
+    // The lock is looked at by trying it, in which somebody who opens the store would be in the way: not where it is
+    // clear already that nobody holds it.
+    if !is_alive(process) {
+        return None;
+    }
+    match File::open(&path).ok()?.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(process),
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
+/// Whether there is a process of this number.
+#[cfg(unix)]
+fn is_alive(process: u32) -> bool {
+    let process = i32::try_from(process)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    let found = process.map(rustix::process::test_kill_process);
+    // One of another user is there, too.
+    found.is_some_and(|found| !matches!(found, Err(error) if error != rustix::io::Errno::PERM))
+}
+
+/// Whether there is a process of this number: there may be.
+#[cfg(not(unix))]
+fn is_alive(_process: u32) -> bool {
+    true
 }
 
 fn open_database(path: &Path, options: &SledOptions) -> Result<Database, Error> {

@@ -118,6 +118,23 @@ fn a_frame_that_is_none_says_why() {
     assert_eq!(decode(&many).unwrap().len(), COMMANDS_PER_FRAME);
     assert_eq!(decode(&format!("{many}{{}}")).unwrap_err(), FrameError::TooMany);
 
+    let values = |count: usize| format!(r#"{{"id":1,"send":{{"data":[1{}]}}}}"#, ",1".repeat(count - 1));
+    // The object, its id and method with their values, and the array.
+    assert!(decode(&values(VALUES_PER_FRAME - 3)).is_ok());
+    for frame in [
+        values(VALUES_PER_FRAME),
+        [values(VALUES_PER_FRAME / 2), values(VALUES_PER_FRAME / 2)].join("\n"),
+    ] {
+        assert_eq!(decode(&frame).unwrap_err(), FrameError::TooManyValues);
+    }
+    assert!(
+        decode(&format!(
+            r#"{{"send":{{"data":"{}"}}}}"#,
+            ",[".repeat(VALUES_PER_FRAME)
+        ))
+        .is_ok()
+    );
+
     let large = |bytes: usize| {
         let empty = r#"{"send":{"data":""}}"#;
         empty.replace("\"\"", &format!("\"{}\"", "x".repeat(bytes - empty.len())))

@@ -1,6 +1,6 @@
 //! `v1.message.*` and `v1.history.clear`, and what a user says.
 
-use rtc_types::{ClientId, MessageId, ProjectId, SessionId, TurnId};
+use rtc_types::{ClientId, MessageId, Mode, ProjectId, SessionId, TurnId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -38,6 +38,13 @@ pub struct MessageSend {
         skip_serializing_if = "Option::is_none"
     )]
     pub project_id: Option<ProjectId>,
+    /// What is asked before a tool runs in a new session; absent: as it is configured. Needs the scope `approve`, too.
+    #[serde(
+        default,
+        deserialize_with = "empty_is_none::deserialize",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub mode: Option<Mode>,
 }
 
 /// What `v1.message.list` is asked.

@@ -222,9 +222,9 @@ methods! {
     /// Stops what goes on in a session, and answers when it has stopped; its updates come on the topic channel. Nothing
     /// going on is no error. A `client_id` is accepted and ignored.
     TurnStop = "v1.turn.stop", Action, [Converse], [SessionNotFound] => Success;
-    /// The calls of a session, in order.
+    /// The calls of a session, in order; those that wait for an approval only for a client that can show them.
     RtcList = "v1.rtc.list", Query, [View], [SessionNotFound, RtcNotFound] => Page<Rtc, RtcId>;
-    /// One call.
+    /// One call. One that waits for an approval is there only for a client that can show it.
     RtcGet = "v1.rtc.get", Query, [View], [RtcNotFound] => Item<Rtc>;
     /// Puts a call into another state. A state that ends it also lets its turn go on. The state that it has already is
     /// no error.

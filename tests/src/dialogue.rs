@@ -1,4 +1,4 @@
-//! A process that the test talks with.
+//! A process that a test talks with.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// A running process, ended with the test.
-pub(crate) struct Dialogue {
+pub struct Dialogue {
     child: Child,
     input: Option<ChildStdin>,
     out: Receiver<Vec<u8>>,
@@ -23,18 +23,18 @@ pub(crate) struct Dialogue {
 }
 
 /// A process that has ended.
-pub(crate) struct Ended {
+pub struct Ended {
     /// The exit code; `None` if a signal ended it.
-    pub(crate) code: Option<i32>,
+    pub code: Option<i32>,
     /// What it wrote as its result.
-    pub(crate) stdout: String,
+    pub stdout: String,
     /// What it wrote as its progress.
-    pub(crate) stderr: String,
+    pub stderr: String,
 }
 
 impl Dialogue {
     /// Starts a process; its input is held open.
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub fn start(mut command: Command) -> Self {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -53,8 +53,33 @@ impl Dialogue {
         }
     }
 
+    /// Starts a command on a pseudo terminal, whose both ends the test holds: all that is shown comes on stderr. Nothing,
+    /// and a word that says so, where no terminal can be made.
+    pub fn on_a_terminal(whole: &Command) -> Option<Self> {
+        let able = Command::new("script").arg("--version").output();
+        if !able.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("util-linux")) {
+            eprintln!("skipped: there is no `script` of util-linux to make a terminal with");
+            return None;
+        }
+        let words = std::iter::once(whole.get_program()).chain(whole.get_args());
+        let quoted: Vec<String> = words
+            .map(|word| format!("'{}'", word.to_string_lossy().replace('\'', "'\\''")))
+            .collect();
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "exec script -qec \"$0\" /dev/null >&2",
+            &format!("exec {}", quoted.join(" ")),
+        ]);
+        command
+            .env_remove("NO_COLOR")
+            .env_remove("RTC_MODEL")
+            .env("SHELL", "/bin/sh");
+        Some(Self::start(command))
+    }
+
     /// Waits until the process has said this on stderr, after what was waited for before.
-    pub(crate) fn hear(&mut self, expected: &str) {
+    pub fn hear(&mut self, expected: &str) {
         let until = Instant::now() + LONGEST;
         loop {
             if let Some(at) = self.heard[self.passed..].find(expected) {
@@ -72,12 +97,12 @@ impl Dialogue {
     }
 
     /// What was said so far, as far as it was waited for.
-    pub(crate) fn heard(&self) -> &str {
+    pub fn heard(&self) -> &str {
         &self.heard[..self.passed]
     }
 
     /// Writes a line on its input.
-    pub(crate) fn say(&mut self, line: &str) {
+    pub fn say(&mut self, line: &str) {
         let input = self.input.as_mut().expect("the input is open");
         input
             .write_all(line.as_bytes())
@@ -86,23 +111,23 @@ impl Dialogue {
     }
 
     /// The number of the process.
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends a signal.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         let id = i32::try_from(self.child.id()).expect("an id of a process");
         kill(Pid::from_raw(id), signal).expect("the process runs");
     }
 
     /// Stops reading its stdout, as `head` does.
-    pub(crate) fn close_stdout(&mut self) {
+    pub fn close_stdout(&mut self) {
         self.out = channel().1;
     }
 
     /// Waits for its end with its input still open.
-    pub(crate) fn wait(mut self) -> Ended {
+    pub fn wait(mut self) -> Ended {
         let until = Instant::now() + LONGEST;
         let rest = |from: &Receiver<Vec<u8>>| {
             let mut bytes = Vec::new();
@@ -129,7 +154,7 @@ impl Dialogue {
     }
 
     /// Ends its input and waits for its end.
-    pub(crate) fn finish(mut self) -> Ended {
+    pub fn finish(mut self) -> Ended {
         self.input = None;
         self.wait()
     }
@@ -144,7 +169,7 @@ impl Drop for Dialogue {
 }
 
 /// Runs a process with this input to its end.
-pub(crate) fn run(command: Command, input: &[u8]) -> Ended {
+pub fn run(command: Command, input: &[u8]) -> Ended {
     let mut dialogue = Dialogue::start(command);
     let mut stdin = dialogue.input.take().expect("the input is open");
     let input = input.to_owned();
