@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use rtc_realtime::{Caller, LiveEvent, LiveText, Position, Row, Source, Withheld};
 use rtc_store::Offset;
 use rtc_types::{
-    ApprovalState, ContentData, MessageId, Rtc, RtcId, StreamingStatus, Update, UpdateAction, UpdateEntity,
-    UpdateId, UpdateItem,
+    ApprovalState, ContentData, MessageId, Rtc, RtcId, RtcStatus, StreamingStatus, Update, UpdateAction,
+    UpdateEntity, UpdateId, UpdateItem,
 };
 use rtc_wire::{CallProgress, LiveEvent as Told, Trouble};
 use serde_json::Value;
@@ -80,6 +80,12 @@ fn for_caller(update: Update, caller: &Caller) -> Result<Update, Withheld> {
         data_list,
         offset,
     })
+}
+
+/// A client that asks nobody for a Yes would run a call that waits for one: it is shown none, as in the stream.
+pub(crate) fn is_shown(caller: &Caller, rtc: &Rtc) -> bool {
+    let approval = rtc.approval.as_ref().map(|approval| approval.state);
+    caller.approvals || approval != Some(ApprovalState::Open)
 }
 
 /// Leaves out the same from the updates of a reply.
@@ -182,7 +188,8 @@ impl Source for Engine {
                 return;
             };
             for rtc in updates.into_iter().flat_map(calls) {
-                if rtc.device_id == caller.device && rtc.status == rtc_types::RtcStatus::Pending {
+                let is_here = rtc.device_id == caller.device && is_shown(&caller, &rtc);
+                if is_here && rtc.status == RtcStatus::Pending {
                     let _ = engine.tell(rtc.session_id, Command::Sent { rtc: rtc.id }).await;
                 }
             }
@@ -202,3 +209,6 @@ fn calls(update: Update) -> impl Iterator<Item = Rtc> {
             (rtc.id == RtcId::new(item.entity_id)).then_some(rtc)
         })
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::{action, count, page};
 use crate::command::{Command, Done, Outcome, Resolution};
 use crate::engine::Engine;
+use crate::source::is_shown;
 use crate::stored::StoredRtc;
 
 impl Engine {
@@ -245,12 +246,6 @@ impl Engine {
             offset: 0,
         })
     }
-}
-
-/// A client that asks nobody for a Yes would run a call that waits for one: it is shown none, as in the stream.
-fn is_shown(caller: &Caller, rtc: &Rtc) -> bool {
-    let approval = rtc.approval.as_ref().map(|approval| approval.state);
-    caller.approvals || approval != Some(ApprovalState::Open)
 }
 
 fn not_found(rtc: RtcId) -> RpcError {
