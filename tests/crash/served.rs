@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::can_trace;
 use crate::follower::Follower;
 use crate::named::{Choice, NAMED, Named, TRIES, Way};
-use crate::point::Kind;
+use crate::point::{Kind, Point};
 use crate::reference::{assert_same, conversation};
 use crate::stage::Event;
 use crate::tally::{VISITS, rounds, run_all};
@@ -35,7 +35,7 @@ const STEPS_OF_RECOVERY: u64 = 24;
 /// Between a commit and the client that is told of it.
 const TOLD: Named = Named {
     name: "while a client is told",
-    way: Way::At(|event| event.point.kind == Kind::Told),
+    way: Way::At(|event| event.point == Point::before(Kind::Told)),
 };
 
 /// The turn, a client, and the port that `serve` is started on each time.

@@ -11,6 +11,7 @@ use rtc_tests::model_server::{Answer, Asked, Dialect, Last, ModelServer};
 use rtc_tests::{Ended, Workplace, assert_whole, finish, text, watch};
 
 use crate::point::Point;
+use crate::reference::timeless;
 use crate::stage::{Event, Stage, Unknown};
 
 /// What the model server takes for a key.
@@ -343,10 +344,4 @@ fn assert_extends(before: &Asked, after: &Asked) {
         text(&before),
         text(&after)
     );
-}
-
-/// Without how long it took.
-fn timeless(result: &str) -> String {
-    let lines = result.lines().filter(|line| !line.starts_with("duration_ms:"));
-    lines.collect::<Vec<_>>().join("\n")
 }
