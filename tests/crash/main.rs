@@ -10,11 +10,13 @@
 )]
 
 mod flushes;
+mod follower;
 mod kills;
 mod named;
 mod neither;
 mod point;
 mod reference;
+mod served;
 mod stage;
 mod tally;
 mod turn;

@@ -21,7 +21,7 @@ const SAMPLED: usize = 20;
 const A_ROUND: usize = 50;
 
 /// How many runs may end before they come to their point, one after the other.
-const TRIES: u64 = 8;
+pub(crate) const TRIES: u64 = 8;
 
 /// How many steps a recovery is thought to have at most; a kill is at one of the first ones.
 const STEPS_OF_RECOVERY: u64 = 14;
@@ -30,12 +30,12 @@ const STEPS_OF_RECOVERY: u64 = 14;
 const BOUND: Duration = Duration::from_secs(60);
 
 /// A named point: how a process is brought to it.
-struct Named {
-    name: &'static str,
-    way: Way,
+pub(crate) struct Named {
+    pub(crate) name: &'static str,
+    pub(crate) way: Way,
 }
 
-enum Way {
+pub(crate) enum Way {
     /// At one of the passings for which this holds.
     At(fn(&Event) -> bool),
     /// When some bytes of a reply are read, and the model is silent.
@@ -44,7 +44,7 @@ enum Way {
     Again,
 }
 
-const NAMED: &[Named] = &[
+pub(crate) const NAMED: &[Named] = &[
     Named {
         name: "before a commit",
         way: Way::At(|event| event.point == Point::before(Kind::Commit)),
@@ -116,10 +116,14 @@ impl fmt::Display for Visit {
 }
 
 /// Numbers that look random and are the same in every run (SplitMix64).
-struct Choice(u64);
+pub(crate) struct Choice(u64);
 
 impl Choice {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn new(name: &str, visit: u64, attempt: u64) -> Self {
+        Self((name.len() as u64) << 40 | visit << 8 | attempt)
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -127,9 +131,13 @@ impl Choice {
         (mixed ^ (mixed >> 31)) % bound.max(1)
     }
 
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        let length = u64::try_from(list.len()).expect("a length is an u64");
-        list[usize::try_from(self.below(length)).expect("it is below a length")]
+    pub(crate) fn below_length(&mut self, length: usize) -> usize {
+        let length = u64::try_from(length).expect("a length is an u64");
+        usize::try_from(self.below(length)).expect("it is below a length")
+    }
+
+    pub(crate) fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below_length(list.len())]
     }
 }
 
@@ -145,8 +153,7 @@ impl Wholes {
     fn visit(&self, visit: &Visit) -> bool {
         let (dialect, whole) = &self.0[usize::from(visit.number % 2 == 1)];
         (0..TRIES).any(|attempt| {
-            let seed = u64::from(visit.named.name.len() as u32) << 40 | visit.number << 8 | attempt;
-            let mut choice = Choice(seed);
+            let mut choice = Choice::new(visit.named.name, visit.number, attempt);
             match visit.named.way {
                 Way::At(holds) => {
                     let mut turn = Turn::new(*dialect);
@@ -164,7 +171,7 @@ impl Wholes {
 /// Kills a turn at one of the passings for which `holds` holds.
 fn kill_at(turn: &mut Turn, holds: fn(&Event) -> bool, whole: &Whole, choice: &mut Choice) -> bool {
     let passings = whole.events.iter().filter(|event| holds(event)).count();
-    let mut left = choice.below(u64::try_from(passings).expect("a count is an u64"));
+    let mut left = choice.below_length(passings);
     let ended = turn.watched(false, |event| {
         if !holds(&event) {
             return false;
@@ -178,8 +185,7 @@ fn kill_at(turn: &mut Turn, holds: fn(&Event) -> bool, whole: &Whole, choice: &m
 
 fn kill_in_a_reply(dialect: Dialect, whole: &Whole, choice: &mut Choice) -> bool {
     let (results, length) = choice.of(&lengths(dialect));
-    let bytes = choice.below(u64::try_from(length).expect("a length is an u64"));
-    let bytes = usize::try_from(bytes).expect("it is below a length");
+    let bytes = choice.below_length(length);
     let mut turn = Turn::silent(dialect, Some(Silence { results, bytes }));
     let mut command = turn.command(false);
     command.stdout(Stdio::null()).stderr(Stdio::null());

@@ -21,6 +21,10 @@ pub(crate) enum Kind {
     FolderSync,
     InPlace,
     Request,
+    /// A client is told of an update.
+    Told,
+    /// A client is told anything else.
+    Reply,
     Worker,
 }
 
@@ -60,7 +64,7 @@ fn kind(call: &SystemCall, place: &Workplace) -> Option<Kind> {
     // What the system calls a connection is no path.
     let connection = call.path.to_str().unwrap_or_default();
     if connection.starts_with("socket:") {
-        return Some(Kind::Request);
+        return Some(sent(&call.content));
     }
     if connection.starts_with("pipe:") {
         return Some(Kind::Worker);
@@ -96,6 +100,20 @@ fn kind(call: &SystemCall, place: &Workplace) -> Option<Kind> {
     })
 }
 
+/// What goes over a connection: words of our own are the answer to a handshake and the frames of a WebSocket, which are
+/// whole and not masked; everything else goes to the model.
+fn sent(content: &[u8]) -> Kind {
+    let is_ours = content.starts_with(b"HTTP/1.") || content.first().is_some_and(|byte| byte & 0xF0 == 0x80);
+    match is_ours {
+        false => Kind::Request,
+        true if content.windows(PUSH.len()).any(|part| part == PUSH) => Kind::Told,
+        true => Kind::Reply,
+    }
+}
+
+/// In a frame that tells of an update.
+const PUSH: &[u8] = b"\"push\":";
+
 impl fmt::Display for Point {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment = match self.moment {
@@ -116,6 +134,8 @@ impl fmt::Display for Point {
             Kind::FolderSync => "the folder is synced",
             Kind::InPlace => "a write into a file that stays",
             Kind::Request => "a request to the model is sent",
+            Kind::Told => "an update is sent to a client",
+            Kind::Reply => "a reply is sent to a client",
             Kind::Worker => "a message to the script's process is sent",
         };
         write!(formatter, "{moment} {kind}")

@@ -136,7 +136,7 @@ impl Reference {
 
 /// Shows the first difference rather than both texts.
 #[track_caller]
-fn assert_same(found: &str, expected: &str) {
+pub(crate) fn assert_same(found: &str, expected: &str) {
     let lines = found.lines().zip(expected.lines()).enumerate();
     if let Some((number, (found, expected))) = lines.into_iter().find(|(_, (one, other))| one != other) {
         panic!("line {} is\n  {found}\ninstead of\n  {expected}", number + 1);
@@ -146,6 +146,28 @@ fn assert_same(found: &str, expected: &str) {
         expected.lines().count(),
         "lines of\n{found}"
     );
+}
+
+/// What is told of how long a script took.
+const DURATION: &str = "duration_ms";
+
+/// Without how long a script took.
+pub(crate) fn timeless(told: &str) -> String {
+    let mut parts = told.split(DURATION);
+    let mut all = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let number = part.trim_start_matches(['"', '\\', ':', ' ']);
+        let rest = number.trim_start_matches(|one: char| one.is_ascii_digit());
+        all.extend([DURATION, &part[..part.len() - number.len()], rest]);
+    }
+    all
+}
+
+#[test]
+fn how_long_it_took_is_left_out_and_nothing_else() {
+    let told = r#"3 x duration_ms: 567","y":4} \"duration_ms\":12, 5 "duration_ms":null 6"#;
+    let left = r#"3 x duration_ms: ","y":4} \"duration_ms\":, 5 "duration_ms":null 6"#;
+    assert_eq!(timeless(told), left);
 }
 
 /// The conversation and its calls as text, without what differs from run to run: ids, times, attempts. What a model
@@ -186,7 +208,7 @@ pub(crate) fn conversation(place: &Workplace, shown: &Value) -> String {
         let kept = kept(place, rtc["id"].as_str().unwrap_or_default());
         line(format!("call {} old contents kept: {kept}", values.join(" ")));
     }
-    lines
+    timeless(&lines)
 }
 
 /// How many old contents a call has kept for an undo.

@@ -1,13 +1,15 @@
 //! Where in a turn a process is, told from outside by what it writes and to whom.
 
-use std::collections::HashSet;
-
 use rtc_tests::{Moment, SystemCall};
 
 use crate::point::{Kind, Point};
+use crate::turn::SCRIPT;
 
 /// What is in a stored mark and nowhere else; the digest of the call's arguments follows.
 const IN_A_MARK: &[u8] = b"\"args_digest\":\"";
+
+/// What is in a stored result of a call.
+const IN_AN_OUTCOME: &[u8] = b"toolcall_output";
 
 /// How long that digest is, in bytes.
 const DIGEST_BYTES: usize = 64;
@@ -39,10 +41,40 @@ pub(crate) struct Event {
     pub(crate) asked: bool,
 }
 
+/// How far the script has come, as far as the disk tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Script {
+    /// There is no mark of it.
+    #[default]
+    NotBegun,
+    /// Its mark is written, and may be found or not.
+    Written,
+    /// Its mark is durable.
+    Marked,
+    /// So it is, and its outcome is perhaps written.
+    PerhapsOver,
+    /// Its outcome is durable.
+    Over,
+}
+
+/// What may become of a script of a process that was killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Unknown {
+    /// Nothing but its result: it had not begun, or was over.
+    #[default]
+    Never,
+    /// Its result, or that its outcome is unknown.
+    Perhaps,
+    /// That its outcome is unknown: it had begun and has no outcome.
+    Always,
+}
+
 /// Follows one process.
 #[derive(Debug, Default)]
 pub(crate) struct Stage {
-    digests: HashSet<Vec<u8>>,
+    /// Of the calls with an effect, in the order in which their marks were first written.
+    digests: Vec<Vec<u8>>,
+    script: Script,
     /// Whether there is a new mark among what was written since the last flush.
     marked: bool,
     calls: usize,
@@ -52,11 +84,20 @@ pub(crate) struct Stage {
     asked: bool,
 }
 
+fn has(written: &[u8], part: &[u8]) -> bool {
+    written.windows(part.len()).any(|window| window == part)
+}
+
 impl Stage {
     /// Takes the next point that the process has come to.
     pub(crate) fn passes(&mut self, call: &SystemCall, point: Point) -> Event {
         if point == Point::before(Kind::Log) {
             self.marked |= self.has_new_mark(&call.content);
+            self.script = match self.script {
+                Script::NotBegun if self.digests.len() > SCRIPT => Script::Written,
+                Script::Marked if has(&call.content, IN_AN_OUTCOME) => Script::PerhapsOver,
+                other => other,
+            };
         }
         let carries = match self.running {
             _ if self.marked => Carries::Mark,
@@ -88,7 +129,30 @@ impl Stage {
         }
     }
 
+    /// The stage of the process that goes on with what this one has left.
+    pub(crate) fn after_a_kill(&self) -> Self {
+        Self {
+            digests: self.digests.clone(),
+            script: self.script,
+            ..Self::default()
+        }
+    }
+
+    /// What may become of the script if the process is killed now.
+    pub(crate) fn unknown(&self) -> Unknown {
+        match self.script {
+            Script::NotBegun | Script::Over => Unknown::Never,
+            Script::Written | Script::PerhapsOver => Unknown::Perhaps,
+            Script::Marked => Unknown::Always,
+        }
+    }
+
     fn commit(&mut self, carries: Carries) {
+        self.script = match self.script {
+            Script::Written => Script::Marked,
+            Script::PerhapsOver => Script::Over,
+            other => other,
+        };
         match carries {
             Carries::Mark => {
                 self.running = Some(self.calls);
@@ -104,7 +168,11 @@ impl Stage {
         let mut found = false;
         for start in 0..written.len().saturating_sub(IN_A_MARK.len() + DIGEST_BYTES) {
             if let Some(rest) = written[start..].strip_prefix(IN_A_MARK) {
-                found |= self.digests.insert(rest[..DIGEST_BYTES].to_vec());
+                let digest = &rest[..DIGEST_BYTES];
+                if !self.digests.iter().any(|known| known == digest) {
+                    self.digests.push(digest.to_vec());
+                    found = true;
+                }
             }
         }
         found

@@ -11,7 +11,11 @@ use rtc_tests::model_server::{Answer, Asked, Dialect, Last, ModelServer};
 use rtc_tests::{Ended, Workplace, assert_whole, finish, text, watch};
 
 use crate::point::Point;
-use crate::stage::{Event, Stage};
+use crate::reference::timeless;
+use crate::stage::{Event, Stage, Unknown};
+
+/// What the model server takes for a key.
+pub(crate) const KEY: &str = "hidden-words";
 
 /// What the script appends to.
 const STEPS: &str = "steps.txt";
@@ -76,6 +80,10 @@ pub(crate) struct Turn {
     pub(crate) place: Workplace,
     pub(crate) server: ModelServer,
     kills: usize,
+    /// Of the processes that were killed.
+    unknown: Unknown,
+    /// Of the last process.
+    stage: Stage,
 }
 
 impl Turn {
@@ -108,8 +116,13 @@ impl Turn {
             server.base_url(dialect)
         );
         std::fs::write(place.path().join("config.toml"), config).expect("the configuration is written");
-        let kills = 0;
-        Self { place, server, kills }
+        Self {
+            place,
+            server,
+            kills: 0,
+            unknown: Unknown::Never,
+            stage: Stage::default(),
+        }
     }
 
     fn arguments(&self, go_on: bool) -> Vec<String> {
@@ -132,27 +145,37 @@ impl Turn {
     pub(crate) fn command(&self, go_on: bool) -> Command {
         let arguments = self.arguments(go_on);
         let mut command = self.place.command(&crate::reference::words(&arguments));
-        command.env("SCRIPTED_KEY", "hidden-words");
+        command.env("SCRIPTED_KEY", KEY);
         command
     }
 
     /// Runs it until `kill` says so.
-    pub(crate) fn watched(&mut self, go_on: bool, mut kill: impl FnMut(Event) -> bool) -> Ended {
+    pub(crate) fn watched(&mut self, go_on: bool, kill: impl FnMut(Event) -> bool) -> Ended {
         let arguments = self.arguments(go_on);
-        let mut command = self.place.traceable(&crate::reference::words(&arguments));
-        command.env("SCRIPTED_KEY", "hidden-words");
-        let mut stage = Stage::default();
+        let command = self.place.traceable(&crate::reference::words(&arguments));
+        self.watch(command, kill)
+    }
+
+    /// Runs a command of this turn until `kill` says so.
+    pub(crate) fn watch(&mut self, mut command: Command, mut kill: impl FnMut(Event) -> bool) -> Ended {
+        command.env("SCRIPTED_KEY", KEY);
+        let mut stage = self.stage.after_a_kill();
         let ended = watch(command, |call| {
             Point::of(call, &self.place).is_some_and(|point| kill(stage.passes(call, point)))
         })
         .expect("processes can be traced here: it was tried");
         if ended == Ended::Killed {
             self.kills += 1;
+            // What is not known of an earlier process stays so.
+            if self.unknown == Unknown::Never {
+                self.unknown = stage.unknown();
+            }
         }
+        self.stage = stage;
         ended
     }
 
-    /// Notes a kill by other means.
+    /// Notes a kill by other means, while the script does not run.
     pub(crate) fn was_killed(&mut self) {
         self.kills += 1;
     }
@@ -175,7 +198,12 @@ impl Whole {
             false
         });
         assert_eq!(ended, Ended::Exited(0));
-        let results = judge_requests(&turn);
+        Self::of(&turn, events)
+    }
+
+    /// What a turn that nobody killed came to.
+    pub(crate) fn of(turn: &Turn, events: Vec<Event>) -> Self {
+        let results = judge_requests(turn);
         let files = turn.place.files();
         assert_eq!(
             text(&files[STEPS]),
@@ -205,19 +233,37 @@ impl Whole {
         } else {
             assert!(went_on.status.success(), "{}: {told}", went_on.status);
         }
+        self.judge_end(turn, &before);
+    }
+
+    /// The same of a turn that has gone on. `before`: the files right after the last kill. Gives whether the outcome of
+    /// the script is unknown.
+    pub(crate) fn judge_end(&self, turn: &Turn, before: &BTreeMap<String, Vec<u8>>) -> bool {
         let results = judge_requests(turn);
         let unknown = results[SCRIPT_ID].contains("outcome_unknown");
+        let allowed: &[bool] = match turn.unknown {
+            Unknown::Never => &[false],
+            Unknown::Perhaps => &[false, true],
+            Unknown::Always => &[true],
+        };
+        assert!(
+            allowed.contains(&unknown),
+            "{:?}: {}",
+            turn.unknown,
+            results[SCRIPT_ID]
+        );
         for (id, result) in &results {
             if id != SCRIPT_ID || !unknown {
                 assert_eq!(result, &self.results[id], "the result of {id}");
             }
         }
-        self.judge_files(&turn.place.files(), unknown.then_some(&before));
+        self.judge_files(&turn.place.files(), unknown.then_some(before));
         let shown = turn.place.last_session();
         assert_whole(&shown);
         let messages = shown["messages"].as_array().expect("messages");
         let last = messages.last().and_then(|message| message["content"].as_str());
         assert!(last.is_some_and(|last| last.contains(LAST_WORDS)), "{last:?}");
+        unknown
     }
 
     /// `before`: the files right after the kill, if nobody knows how far the script had come. Then it has not gone on.
@@ -298,10 +344,4 @@ fn assert_extends(before: &Asked, after: &Asked) {
         text(&before),
         text(&after)
     );
-}
-
-/// Without how long it took.
-fn timeless(result: &str) -> String {
-    let lines = result.lines().filter(|line| !line.starts_with("duration_ms:"));
-    lines.collect::<Vec<_>>().join("\n")
 }

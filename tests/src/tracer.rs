@@ -36,7 +36,7 @@ pub struct SystemCall {
     pub name: &'static str,
     /// What it changes; of a rename, the new name; of a connection, what the system calls it (`socket:[7]`).
     pub path: PathBuf,
-    /// What a `write` or `pwrite64` writes.
+    /// What a `write`, `pwrite64` or `sendto` writes.
     pub content: Vec<u8>,
     /// Whether it is about to happen or has happened.
     pub moment: Moment,
@@ -255,7 +255,7 @@ fn read_call(thread: Pid, process: Pid) -> io::Result<Option<SystemCall>> {
         Names::SecondAt => memory.path_at(third, fourth)?,
     };
     let content = match *name {
-        "write" | "pwrite64" => memory.content(second, third)?,
+        "write" | "pwrite64" | "sendto" => memory.content(second, third)?,
         _ => Vec::new(),
     };
     Ok(Some(SystemCall {

@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::Error;
 use crate::command::Command;
 use crate::engine::Engine;
+use crate::source::reply_for_caller;
 use crate::stored::StoredSession;
 
 /// What a new session is made of where the request does not say.
@@ -44,7 +45,7 @@ impl Engine {
         request: Request,
         defaults: Defaults,
     ) -> Option<Result<Value, RpcError>> {
-        Some(match request {
+        let answer = match request {
             Request::SessionList(ask) => query(self.session_list(ask).await),
             Request::SessionGet(ask) => query(self.session_get(ask).await),
             Request::SessionOpen(ask) => self.done(ask.session_id, Command::Open).await,
@@ -69,7 +70,9 @@ impl Engine {
             Request::RtcSubmitResult(ask) => self.rtc_submit_result(caller, ask).await,
             Request::RtcUpdateStatus(ask) => self.rtc_update_status(caller, ask).await,
             _ => return None,
-        })
+        };
+        let asks_itself = self.inner.host.asks_itself(caller.device);
+        Some(answer.map(|reply| reply_for_caller(reply, caller, asks_itself)))
     }
 
     /// Tells a session something of which the client learns only that it is done.

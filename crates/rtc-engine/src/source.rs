@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use rtc_realtime::{Caller, LiveEvent, LiveText, Position, Row, Scope, Source, Withheld};
 use rtc_store::Offset;
 use rtc_types::{
-    ApprovalState, ContentData, MessageId, Rtc, RtcId, StreamingStatus, Update, UpdateAction, UpdateEntity,
-    UpdateId, UpdateItem,
+    ApprovalState, ContentData, MessageId, Rtc, RtcId, RtcStatus, StreamingStatus, Update, UpdateAction,
+    UpdateEntity, UpdateId, UpdateItem,
 };
 use rtc_wire::{CallProgress, LiveEvent as Told, Trouble};
 use serde_json::Value;
@@ -83,6 +83,19 @@ fn for_caller(update: Update, caller: &Caller, asks_itself: bool) -> Result<Upda
         data_list,
         offset,
     })
+}
+
+/// Leaves out the same from the updates of a reply.
+pub(crate) fn reply_for_caller(mut reply: Value, caller: &Caller, asks_itself: bool) -> Value {
+    let Some(Value::Array(updates)) = reply.get_mut("updates").filter(|_| !caller.approvals) else {
+        return reply;
+    };
+    let seen = std::mem::take(updates).into_iter().filter_map(|update| {
+        let update = serde_json::from_value(update).ok()?;
+        serde_json::to_value(for_caller(update, caller, asks_itself).ok()?).ok()
+    });
+    *updates = seen.collect();
+    reply
 }
 
 fn is_open(approval: &Value) -> bool {
@@ -178,7 +191,7 @@ impl Source for Engine {
             };
             let runs_here = engine.inner.host.runs_here(caller.device);
             for rtc in rows.into_iter().filter_map(|row| row.update.ok()).flat_map(calls) {
-                if rtc.device_id == caller.device && rtc.status == rtc_types::RtcStatus::Pending {
+                if rtc.device_id == caller.device && rtc.status == RtcStatus::Pending {
                     let sent = Command::Sent {
                         rtc: rtc.id,
                         runs_here,
@@ -202,3 +215,6 @@ fn calls(update: Update) -> impl Iterator<Item = Rtc> {
             (rtc.id == RtcId::new(item.entity_id)).then_some(rtc)
         })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 //! A client gets either the whole text so far, at most every [`LIVE_INTERVAL`], or each piece with its number. Pieces
 //! begin with a whole text, unless the first is seen, and a missed one is made good by a whole text again.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rtc_types::{MessageId, SessionId, UpdateEntity};
@@ -30,6 +31,8 @@ pub(crate) struct Live {
     takes_events: bool,
     /// The one that was silent longest comes first.
     tracks: Vec<Track>,
+    /// Messages that were told of as whole, at most [`LIVE_MESSAGES`]: what is heard of them comes too late.
+    ended: VecDeque<MessageId>,
     asking: bool,
     /// Not before this are whole texts asked for.
     next_ask: Instant,
@@ -61,6 +64,7 @@ impl Live {
             mode,
             takes_events,
             tracks: Vec::new(),
+            ended: VecDeque::new(),
             asking: false,
             next_ask: Instant::now(),
         }
@@ -88,6 +92,9 @@ impl Live {
                 },
             ),
         };
+        if self.ended.contains(&message) {
+            return None;
+        }
         let known = self.tracks.iter().position(|track| track.message == message);
         let mut track = match known {
             Some(index) => self.tracks.remove(index),
@@ -180,18 +187,20 @@ impl Live {
 
     /// An update on its way to the client may end messages: an older text must not follow it.
     pub(crate) fn passed(&mut self, update: &Value) {
-        if self.tracks.is_empty() {
-            return;
-        }
         let Some(entities) = update.get("data_list").and_then(Value::as_array) else {
             return;
         };
         let items = update["items"].as_array().map_or(&[][..], Vec::as_slice);
         for (item, entity) in items.iter().zip(entities) {
             let is_message = item["entity"] == json!(UpdateEntity::Message);
-            if is_message && entity["streaming_status"] != "streaming" {
-                self.tracks
-                    .retain(|track| item["entity_id"] != track.message.to_string());
+            let id = serde_json::from_value(item["entity_id"].clone()).ok();
+            let Some(message) = id.filter(|_| is_message && entity["streaming_status"] != "streaming") else {
+                continue;
+            };
+            self.tracks.retain(|track| track.message != message);
+            if !self.ended.contains(&message) {
+                self.ended.truncate(LIVE_MESSAGES - 1);
+                self.ended.push_front(message);
             }
         }
     }

@@ -14,6 +14,9 @@ const KILLED_AGAIN: u32 = 4;
 /// … at so many of its effects.
 const SECOND_KILLS: usize = 2;
 
+/// Of the runs after a kill of a scenario with clients one in so many has them; the others are the user's.
+const FOLLOWED: u32 = 8;
+
 /// What went wrong, and where.
 #[derive(Debug, Clone)]
 pub struct Failure {
@@ -35,7 +38,7 @@ impl fmt::Display for Failure {
 
 /// The effects of a scenario that nobody kills, in order.
 pub fn effects(scenario: &Scenario) -> Result<Vec<String>, String> {
-    let ended = run(&Arc::new(scenario.clone()), None, true, Sabotage::None)?;
+    let ended = run(&Arc::new(scenario.clone()), None, true, true, Sabotage::None)?;
     Ok(ended.points.into_iter().map(|point| point.after).collect())
 }
 
@@ -50,7 +53,7 @@ pub fn explore(scenario: &Scenario, sabotage: Sabotage) -> Result<u64, Box<Failu
             what,
         })
     };
-    let reference = run(&scenario, None, true, sabotage)
+    let reference = run(&scenario, None, true, true, sabotage)
         .and_then(|ended| judge::sound(&scenario, &ended).map(|()| ended))
         .map_err(|what| failed(&[], what))?;
     let calm = scenario
@@ -69,12 +72,14 @@ pub fn explore(scenario: &Scenario, sabotage: Sabotage) -> Result<u64, Box<Failu
     let mut points = 0;
     for point in &reference.points {
         let is_killed = rng.u32(..KILLED_AGAIN) == 0;
-        let second = run(&scenario, Some(point), is_killed, sabotage)
+        let is_followed = rng.u32(..FOLLOWED) == 0;
+        let second = run(&scenario, Some(point), is_killed, is_followed, sabotage)
             .and_then(judged)
             .map_err(|what| failed(&[point], what))?;
         points += 1;
         for other in rng.choose_multiple(&second.points, SECOND_KILLS) {
-            run(&scenario, Some(other), false, sabotage)
+            let is_followed = rng.u32(..FOLLOWED) == 0;
+            run(&scenario, Some(other), false, is_followed, sabotage)
                 .and_then(judged)
                 .map_err(|what| failed(&[point, other], what))?;
             points += 1;

@@ -5,8 +5,11 @@
 //! store is its memory store, and disk, model, clock and user are here ([`world`](crate::world)). Everything durable or
 //! visible from outside is an effect: the reference run takes an image of the world after each. [`explore`] starts the
 //! product again on every image, lets it come to an end, and judges that; some of those runs are killed once more.
+//! In some scenarios clients follow the user's stream over the product's own connection ([`client`](crate::client)), and one
+//! may answer for the user.
 //! What fails is made smaller while it fails, and told with its seed.
 
+mod client;
 mod clock;
 mod explore;
 mod judge;
@@ -20,6 +23,6 @@ mod user;
 mod world;
 
 pub use explore::{Failure, effects, explore};
-pub use scenario::{Call, Message, Round, Scenario, SessionPlan, Tool, When};
+pub use scenario::{Begins, Call, ClientPlan, Message, Round, Scenario, SessionPlan, Tool, When};
 pub use shrink::shrink;
 pub use world::Sabotage;

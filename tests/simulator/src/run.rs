@@ -12,8 +12,10 @@ use rtc_store::MemoryStore;
 use rtc_tool::{Extensions, Registry, ToolError, ToolHandle};
 use rtc_types::{ContentData, Mode, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use crate::Sabotage;
+use crate::client::{self, Client, Kept};
 use crate::clock::WorldClock;
 use crate::model::{self, PlannedModel};
 use crate::scenario::Scenario;
@@ -48,6 +50,7 @@ pub(crate) fn run(
     scenario: &Arc<Scenario>,
     from: Option<&Point>,
     is_killed: bool,
+    with_clients: bool,
     sabotage: Sabotage,
 ) -> Result<Ended, String> {
     let (facts, store) = match from {
@@ -56,6 +59,7 @@ pub(crate) fn run(
             let users = vec![Known::default(); scenario.sessions.len()];
             let facts = Facts {
                 users,
+                clients: scenario.clients.iter().map(Kept::first).collect(),
                 ..Facts::default()
             };
             (facts, MemoryStore::new())
@@ -67,23 +71,25 @@ pub(crate) fn run(
         .start_paused(true)
         .build()
         .map_err(|error| error.to_string())?;
-    let sessions = runtime.block_on(live(&world, scenario, from.is_some()))?;
+    let sessions = runtime.block_on(live(&world, scenario, from.is_some(), with_clients));
     // Whatever still waits for time is dropped with it.
     drop(runtime);
-    match world.seen_wrong() {
-        Some(wrong) => Err(wrong),
-        None => Ok(Ended {
-            facts: world.with(|facts| facts.clone()),
-            sessions,
-            points: world.take_points(),
-        }),
+    // What was seen may be why it does not go on.
+    if let Some(wrong) = world.seen_wrong() {
+        return Err(wrong);
     }
+    Ok(Ended {
+        sessions: sessions?,
+        facts: world.with(|facts| facts.clone()),
+        points: world.take_points(),
+    })
 }
 
 async fn live(
     world: &Arc<World>,
     scenario: &Arc<Scenario>,
     is_restart: bool,
+    with_clients: bool,
 ) -> Result<Vec<SessionEnd>, String> {
     let bench = Arc::new(Bench {
         world: world.clone(),
@@ -119,9 +125,19 @@ async fn live(
             .await
             .map_err(|error| format!("session {session}: {error}"))?;
     }
-    tokio::time::timeout(LONG, user::act(world, scenario, &engine))
+    let mut clients = JoinSet::new();
+    let count = if with_clients { scenario.clients.len() } else { 0 };
+    for number in 0..count {
+        let services = client::services(world, &engine);
+        clients.spawn(Client::new(world, scenario, number, services).follow());
+    }
+    let others_answer = scenario.clients[..count].iter().any(|plan| plan.answers);
+    tokio::time::timeout(LONG, user::act(world, scenario, &engine, others_answer))
         .await
         .unwrap_or_else(|_| Err("it does not go on".to_owned()))?;
+    if count > 0 {
+        client::caught_up(world, &engine).await?;
+    }
     let mut ends = Vec::with_capacity(scenario.sessions.len());
     for session in 0..scenario.sessions.len() {
         ends.push(
@@ -130,6 +146,10 @@ async fn live(
                 .map_err(|error| error.to_string())?,
         );
     }
+    if count > 0 && world.seen_wrong().is_none() {
+        client::check(world, scenario, &engine, &ends).await?;
+    }
+    drop(clients);
     executor.shut_down();
     engine.shut_down();
     Ok(ends)

@@ -13,6 +13,36 @@ pub struct Scenario {
     pub sessions: Vec<SessionPlan>,
     /// The disk is full from this commit on, for so many commits.
     pub full: Option<(u32, u32)>,
+    /// Who follows the user's stream.
+    pub clients: Vec<ClientPlan>,
+}
+
+/// A client that follows the user's stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClientPlan {
+    /// What happens to its connections is made from it.
+    pub seed: u64,
+    /// What it has when it is first started.
+    pub begins: Begins,
+    /// It shows calls that wait for an approval.
+    pub approvals: bool,
+    /// It answers for the user.
+    pub answers: bool,
+    /// It takes live text in pieces.
+    pub pieces: bool,
+    /// Its connections break and are slow, and it is reloaded.
+    pub troubled: bool,
+}
+
+/// What a client has when it is first started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    /// Nothing, and nothing has happened.
+    Empty,
+    /// Nothing, and it comes late.
+    Late,
+    /// The stream of another life of the product.
+    Foreign,
 }
 
 /// A session.
@@ -156,6 +186,7 @@ impl Scenario {
                 .map(|_| SessionPlan::random(&mut rng, most))
                 .collect(),
             full: (rng.u8(..8) == 0).then(|| (rng.u32(2..20), rng.u32(1..5))),
+            clients: clients(seed),
         }
     }
 
@@ -172,6 +203,29 @@ impl Scenario {
         let message = self.sessions.get(session)?.messages.get(message)?;
         message.rounds.get(round)?.calls.get(call)
     }
+}
+
+/// One scenario in so many has clients: a run with one takes several times as long, for its frames are text.
+const WITH_CLIENTS: u8 = 8;
+
+/// Made apart from everything else, which is the same with and without them.
+fn clients(seed: u64) -> Vec<ClientPlan> {
+    let mut rng = Rng::with_seed(!seed);
+    let count = match rng.u8(..WITH_CLIENTS) {
+        0 => 1 + usize::from(rng.u8(..4) == 0),
+        _ => 0,
+    };
+    let answers = rng.bool();
+    let plan = |number| ClientPlan {
+        seed: rng.u64(..),
+        begins: [Begins::Empty, Begins::Empty, Begins::Late, Begins::Foreign][rng.usize(..4)],
+        // Whoever answers is shown what there is to answer.
+        approvals: number == 0 && (answers || rng.bool()),
+        answers: answers && number == 0,
+        pieces: rng.bool(),
+        troubled: rng.u8(..4) > 0,
+    };
+    (0..count).map(plan).collect()
 }
 
 /// The id of a call, by which everything else finds its plan.

@@ -1,6 +1,8 @@
 //! Makes a scenario that fails smaller, as long as it fails.
 
-use crate::{Call, Failure, Message, Round, Sabotage, Scenario, SessionPlan, Tool, When, explore};
+use crate::{
+    Begins, Call, ClientPlan, Failure, Message, Round, Sabotage, Scenario, SessionPlan, Tool, When, explore,
+};
 
 /// How many smaller scenarios are tried at most.
 const MOST_TRIES: usize = 2_000;
@@ -33,6 +35,16 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
             ..scenario.clone()
         });
     }
+    all.extend(without_one(&scenario.clients).map(|clients| Scenario {
+        clients,
+        ..scenario.clone()
+    }));
+    all.extend(
+        with_one_smaller(&scenario.clients, smaller_client).map(|clients| Scenario {
+            clients,
+            ..scenario.clone()
+        }),
+    );
     let with = |sessions| Scenario {
         sessions,
         ..scenario.clone()
@@ -42,6 +54,21 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     }
     all.extend(with_one_smaller(&scenario.sessions, smaller_session).map(with));
     all
+}
+
+fn smaller_client(client: &ClientPlan) -> Vec<ClientPlan> {
+    let with = |change: fn(&mut ClientPlan)| {
+        let mut plan = client.clone();
+        change(&mut plan);
+        plan
+    };
+    let all = [
+        with(|plan| plan.answers = false),
+        with(|plan| plan.troubled = false),
+        with(|plan| plan.pieces = false),
+        with(|plan| plan.begins = Begins::Empty),
+    ];
+    all.into_iter().filter(|plan| plan != client).collect()
 }
 
 fn smaller_session(session: &SessionPlan) -> Vec<SessionPlan> {

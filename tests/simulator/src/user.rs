@@ -32,7 +32,12 @@ fn project_id(session: usize) -> ProjectId {
 }
 
 /// Acts until everything planned is done and nothing goes on. An error says what does not go on.
-pub(crate) async fn act(world: &Arc<World>, scenario: &Scenario, engine: &Engine) -> Result<(), String> {
+pub(crate) async fn act(
+    world: &Arc<World>,
+    scenario: &Scenario,
+    engine: &Engine,
+    others_answer: bool,
+) -> Result<(), String> {
     let mut position = engine.position();
     for _ in 0..MOST_ACTS {
         position.borrow_and_update();
@@ -44,6 +49,7 @@ pub(crate) async fn act(world: &Arc<World>, scenario: &Scenario, engine: &Engine
                 scenario,
                 session,
                 plan,
+                others_answer,
             };
             match at.look().await {
                 Ok(Look::Acted) => (acted, over) = (true, false),
@@ -88,6 +94,8 @@ struct Session<'a> {
     scenario: &'a Scenario,
     session: usize,
     plan: &'a SessionPlan,
+    /// A client answers for the user.
+    others_answer: bool,
 }
 
 impl Session<'_> {
@@ -125,7 +133,7 @@ impl Session<'_> {
         if let Some(message) = self.next(&state, &known) {
             return self.say(message).await;
         }
-        if self.answer(&state).await? {
+        if !self.others_answer && self.answer(&state).await? {
             return Ok(Look::Acted);
         }
         Ok(if !state.is_idle() || known.said < self.plan.messages.len() {

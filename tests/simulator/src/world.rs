@@ -9,6 +9,8 @@ use rtc_model::{AssistantBlock, Item, Request};
 use rtc_store::MemoryStore;
 use rtc_types::ApprovalDecision;
 
+use crate::client::Kept;
+
 /// Which part of the product is broken on purpose, to see that it is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sabotage {
@@ -31,6 +33,16 @@ pub enum Sabotage {
     RewritesThePast,
     /// What is over is written once more, otherwise.
     ReopensWhatIsOver,
+    /// A connection leaves out updates.
+    SkipsUpdates,
+    /// A client takes note of its place in the stream before it keeps what stands there.
+    CursorRunsAhead,
+    /// A recovery is said to be whole, and its last update is missing.
+    RecoversAPart,
+    /// Calls that wait for a Yes are shown to clients that ask nobody for one.
+    ShowsEverything,
+    /// Text is told live of messages that are whole.
+    TellsLate,
 }
 
 /// What is the case outside of the product. An image of it is a clone.
@@ -50,6 +62,8 @@ pub(crate) struct Facts {
     pub(crate) answered: Vec<(Arc<str>, ApprovalDecision)>,
     /// How often the product was started.
     pub(crate) lives: u32,
+    /// What each client keeps.
+    pub(crate) clients: Vec<Kept>,
     /// How many commits were asked for.
     pub(crate) commits: u32,
     pub(crate) ticks: u64,

@@ -139,6 +139,47 @@ fn a_record_that_changes_when_it_is_over_is_found() {
     assert_eq!(size(&failure.scenario), (1, 0), "{failure}");
 }
 
+/// The same with a client, which is what is left of it.
+fn found_by_a_client(sabotage: Sabotage) -> String {
+    let failure = found(sabotage);
+    assert_eq!(failure.scenario.clients.len(), 1, "{failure}");
+    assert!(size(&failure.scenario).1 <= 2, "{failure}");
+    failure.what
+}
+
+/// How it shows that an update is missing: by the next one, or at the end.
+const SKIPPED: [&str; 2] = ["the connection tells of update", "do not come to it"];
+
+#[test]
+fn an_update_that_a_connection_skips_is_found() {
+    let what = found_by_a_client(Sabotage::SkipsUpdates);
+    assert!(SKIPPED.iter().any(|seen| what.contains(seen)), "{what}");
+}
+
+#[test]
+fn a_cursor_that_runs_ahead_of_what_is_kept_is_found() {
+    let what = found_by_a_client(Sabotage::CursorRunsAhead);
+    assert!(what.contains("client 0 has"), "{what}");
+}
+
+#[test]
+fn a_recovery_that_is_not_whole_is_found() {
+    let what = found_by_a_client(Sabotage::RecoversAPart);
+    assert!(SKIPPED.iter().any(|seen| what.contains(seen)), "{what}");
+}
+
+#[test]
+fn a_call_that_is_shown_to_whoever_shows_no_approvals_is_found() {
+    let what = found_by_a_client(Sabotage::ShowsEverything);
+    assert!(what.contains("a call that waits for a Yes"), "{what}");
+}
+
+#[test]
+fn text_that_comes_late_is_found() {
+    let what = found_by_a_client(Sabotage::TellsLate);
+    assert!(what.contains("is told live, and it is whole"), "{what}");
+}
+
 /// What a failure is told with is enough to see it again.
 #[test]
 fn a_seed_is_the_same_run_each_time() {

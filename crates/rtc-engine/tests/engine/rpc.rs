@@ -342,6 +342,20 @@ async fn a_call_that_waits_for_a_yes_is_hidden_from_whoever_asks_for_none() {
     assert!(is_told(&with));
     assert!(!is_told(&without));
     assert_eq!(with.len(), without.len(), "each offset is told to both");
+    // Nor do they find it by asking.
+    let blind = async |method: &str, data: Value| {
+        let request = Request::parse(method, data).unwrap();
+        let caller = caller(2, false);
+        let answer = bench.engine.call(&caller, request, Defaults::default()).await;
+        answer.unwrap().map_err(|error| error.code.to_string())
+    };
+    let list = json!({"session_id": session(1)});
+    let calls = async || blind("v1.rtc.list", list.clone()).await.unwrap()["result"]["items"].take();
+    assert_eq!(calls().await, json!([]));
+    for method in ["v1.rtc.get", "v1.rtc.preview"] {
+        let found = blind(method, json!({"rtc_id": rtc})).await;
+        assert_eq!(found.unwrap_err(), "rtc.not_found");
+    }
     let approve = Command::Approve {
         rtc,
         decision: rtc_types::ApprovalDecision::Once,
@@ -350,4 +364,5 @@ async fn a_call_that_waits_for_a_yes_is_hidden_from_whoever_asks_for_none() {
     };
     bench.engine.tell(session(1), approve).await.unwrap();
     assert!(is_told(&rows(&bench, false).await));
+    assert_eq!(calls().await.as_array().unwrap().len(), 1);
 }

@@ -119,6 +119,18 @@ async fn nothing_late_follows_the_end_of_a_message() {
         live.passed(&ended(1, status));
         assert_eq!(live.answered(vec![(message(1), text(1))]).len(), sent, "{status}");
     }
+    // Heard only after it has passed, as the first piece or not, and however many have passed since.
+    for mode in [Mode::Full, Mode::Delta] {
+        let mut live = Live::new(mode, true);
+        for number in 0..1000 {
+            live.passed(&ended(number, "completed"));
+        }
+        for sequence in [1, 2] {
+            assert_eq!(live.heard(piece(999, sequence), true), None);
+            assert_eq!(live.due(), None);
+        }
+        assert_eq!(live.ended.len(), LIVE_MESSAGES);
+    }
     // The source says that it has ended.
     let mut live = Live::new(Mode::Full, true);
     live.heard(piece(1, 0), true);
