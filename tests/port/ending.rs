@@ -35,8 +35,7 @@ fn told_to_end_it_tells_its_clients_to_come_back() {
 fn the_log_holds_no_secret() {
     let place = Workplace::empty();
     std::fs::write(place.root().join("diary.txt"), "first secret line\n").expect("a file");
-    let edit =
-        r#"{"path":"/diary.txt","old_string":"first secret line","new_string":"second secret line"}"#;
+    let edit = r#"{"path":"/diary.txt","old_string":"first secret line","new_string":"second secret line"}"#;
     let model = ModelServer::in_order([
         Answer::reply().call("a", "read", r#"{"path":"/diary.txt"}"#),
         Answer::reply().call("b", "edit", edit),

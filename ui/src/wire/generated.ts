@@ -73,13 +73,11 @@ export type Code =
   | "auth.permission_denied"
   | "session.not_found"
   | "session.closed"
-  | "close.error"
   | "fork.error"
   | "compact.already_pending"
   | "message.not_found"
   | "message.invalid_cursor"
   | "message.client_id_conflict"
-  | "send.error"
   | "turn.not_found"
   | "rtc.not_found"
   | "rtc.client_id_mismatch"
@@ -483,10 +481,19 @@ export interface Message {
   created_at: string;
   /** When it last changed. */
   updated_at: string;
-  /** Tokens of the request that it answers; on assistant messages. */
+  /**
+   * Tokens of the request that it answers which were read in full: without those that came from the provider's cache or
+   * were stored there. Like all counts of tokens on the first assistant message of a reply, and on no other message.
+   */
   input_tokens?: number | null;
-  /** Tokens of the reply; on assistant messages. */
+  /** Tokens of the reply, reasoning included. */
   output_tokens?: number | null;
+  /** All tokens of request and reply, those that came from the cache or were stored there included. */
+  total_tokens?: number | null;
+  /** Tokens of the request that came from the provider's cache. */
+  cached_tokens?: number | null;
+  /** Those tokens of the reply that were reasoning. */
+  reasoning_tokens?: number | null;
 }
 
 /** What `v1.message.get` is asked. */
@@ -688,6 +695,8 @@ export interface Project {
   trusted: boolean;
   /** When it was first opened. */
   created_at: string;
+  /** When it was last opened; absent: only the first time, or not since this is kept. */
+  opened_at?: string | null;
 }
 
 /** What `v1.project.close` is asked. */
@@ -804,6 +813,8 @@ export interface Rtc {
   attempt: number;
   /** The user's decision, where one is needed. */
   approval?: Approval | null;
+  /** Where a call that the user answers was answered; absent: it was not, or not by a client. */
+  answered_by?: DeviceId | null;
   /** What an approval shows. */
   preview?: Preview | null;
   /** Set while it is `executing` and nobody knows whether it took effect. */
@@ -906,7 +917,10 @@ export interface RtcSubmitResult {
   rtc_id: RtcId;
   /** Whether it did what it was to do. */
   success: boolean;
-  /** What it gave; absent: the stored outcome of the device's own run is taken. */
+  /**
+   * What it gave. Absent or null: of a call that the serving machine runs, as that run ended; of a call of another
+   * device, the value null.
+   */
   result?: unknown;
   /** Why it failed. */
   error?: string | null;
@@ -1030,12 +1044,20 @@ export interface Session {
   parent_server_session_id: SessionId | null;
   /** The message of the parent that began it. */
   sub_agent_parent_message_id: MessageId | null;
-  /** Tokens sent, without cached ones. */
+  /** Tokens sent that were read in full: without those that came from the provider's cache or were stored there. */
   total_input_tokens: number;
-  /** Tokens received. */
+  /** Tokens received, reasoning included. */
   total_output_tokens: number;
-  /** All tokens. */
+  /** All tokens: sent, from the cache, into the cache, and received. */
   total_tokens: number;
+  /** Tokens sent that came from the provider's cache. Those of replies from before they were counted are missing. */
+  total_cached_read_tokens: number;
+  /** Tokens sent that were stored in the provider's cache. Those of replies from before they were counted are missing. */
+  total_cached_write_tokens: number;
+  /** Those tokens received that were reasoning. Those of replies from before they were counted are missing. */
+  total_reasoning_tokens: number;
+  /** When tokens were last added; null: never since this is kept. */
+  last_token_update_at: string | null;
   /**
    * The history was cleared: turns whose first message has this `global_offset`, or one before, are in no request of a
    * later turn. Absent: it never was.
@@ -1358,7 +1380,7 @@ export interface UserMessage {
 
 /** Every method: what it is asked, what it gives, and what a connection must be allowed to do (one of the scopes). */
 export interface Methods {
-  /** The sessions, the one that changed last first. */
+  /** The sessions, the one that changed last first; deleted ones are left out. The cursor's session may have been deleted since; one that has changed since makes the page repeat others and leaves none out. */
   "v1.session.list": { request: SessionList; result: PageOfSession; kind: "query"; scope: "view" };
   /** One session. */
   "v1.session.get": { request: SessionGet; result: ItemOfSession; kind: "query"; scope: "view" };
@@ -1372,7 +1394,7 @@ export interface Methods {
   "v1.session.fork": { request: SessionFork; result: Forked; kind: "action"; scope: "converse" };
   /** Changes what is asked before a tool runs. */
   "v1.session.set_mode": { request: SessionSetMode; result: Success; kind: "action"; scope: "approve" };
-  /** Sends a message of the user; without a session it makes one, on the device that sends. Sent again under the same client id, it answers with the message that is there. */
+  /** Sends a message of the user; without a session it makes one, on the device that sends. A folder that it names must be open on that device. Sent again under the same client id, it answers with the message that is there. */
   "v1.message.send": { request: MessageSend; result: Sent; kind: "action"; scope: "converse" };
   /** The messages of a session, in the order in which they were made, or the other way round. */
   "v1.message.list": { request: MessageList; result: PageOfMessage; kind: "query"; scope: "view" };
@@ -1392,7 +1414,7 @@ export interface Methods {
   "v1.rtc.get": { request: RtcGet; result: ItemOfRtc; kind: "query"; scope: "view" };
   /** Puts a call into another state. A state that ends it also lets its turn go on. The state that it has already is no error. */
   "v1.rtc.update_status": { request: RtcUpdateStatus; result: Success; kind: "action"; scope: "execute" };
-  /** Hands in how a call ended; the turn goes on. Handing it in again changes nothing. `approve` is enough for a call that the user answers. */
+  /** Hands in how a call ended; the turn goes on. The first answer counts: handing in another, or the same again, changes nothing, and the reply then has the call as it ended, at offset 0. `approve` is enough for a call that the user answers; `answered_by` says where that was. */
   "v1.rtc.submit_result": { request: RtcSubmitResult; result: Success; kind: "action"; scope: "execute" | "approve" };
   /** Takes a call to run it, on a device of its own; nobody else runs it then, for as long as the claim is renewed. Of a claim that is lost, a call that only looks is free again; of any other the outcome is unknown, and the user decides. A result that comes all the same is taken. */
   "v1.rtc.claim": { request: RtcClaim; result: Claimed; kind: "action"; scope: "execute" };
