@@ -157,7 +157,8 @@ fn a_browser_says_nothing_about_calls_of_other_devices() {
     let result = json!({"rtc_id": call["id"], "success": true, "result": "invented"});
     assert_eq!(
         mine.refused("v1.rtc.submit_result", result),
-        "auth.permission_denied"
+        "rtc.not_found",
+        "it is not even shown the call, which waits for an answer"
     );
     assert_eq!(own.stands_at(), before);
 }

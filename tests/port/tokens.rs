@@ -132,7 +132,6 @@ fn what_a_token_cannot_be_made_for_is_told() {
         &["--ttl", "400d"],
         &["--scope", "view,rule"],
         &["--user", "me"],
-        &["--user", "00000000-0000-4000-8000-00000000000b"],
         &["--revoke", "abc"],
     ]
     .map(|args| {
@@ -152,4 +151,20 @@ fn what_a_token_cannot_be_made_for_is_told() {
     error: invalid value 'me' for '--user <ID>': `me` is not a valid UserId: it is not a UUID
     rtc-headless: the token is not valid, or it was made by another installation; name its data folder with --data
     ");
+    let nobody = "00000000-0000-4000-8000-00000000000b";
+    let output = place.command(&["token", "--user", nobody]).output();
+    let output = output.expect("rtc-headless starts");
+    assert_eq!(
+        (output.status.code(), text(&output.stdout).as_str()),
+        (Some(2), "")
+    );
+    let told = text(&output.stderr);
+    assert!(
+        told.contains(&format!("a token for the user {nobody} would let nobody in")),
+        "{told}"
+    );
+    // Naming the user that there is is no fault.
+    let serving = Serving::start(&place, &[]);
+    let own = token(&place, &["--user", serving.user()]);
+    Client::connected(serving.port(), &own);
 }
