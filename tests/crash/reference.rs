@@ -204,6 +204,11 @@ pub(crate) fn conversation(place: &Workplace, shown: &Value) -> String {
             "result",
             "error_message",
         ];
+        let mut rtc = rtc;
+        // When a Yes was given, and as which device, differs.
+        if let Some(approval) = rtc["approval"].as_object_mut() {
+            approval.retain(|name, _| !name.starts_with("decided_"));
+        }
         let values = fields.map(|field| format!("{field}={}", rtc[field]));
         let kept = kept(place, rtc["id"].as_str().unwrap_or_default());
         line(format!("call {} old contents kept: {kept}", values.join(" ")));

@@ -184,7 +184,8 @@ fn work(mut jobs: mpsc::Receiver<Job>, ready: &watch::Sender<bool>) {
         let ended = reactor.block_on(world.run(&code, only_check, &control, &unawaited));
         // Whoever asked may have gone. A large world takes its time to be taken down, which no reply waits for.
         let _ = reply.send(ended);
-        drop((unawaited, world));
+        unawaited.clear();
+        drop(world);
     }
 }
 

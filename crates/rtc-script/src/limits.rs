@@ -9,7 +9,9 @@ pub const DEFAULT_TIMEOUT_MS: u64 = 30_000;
 pub const MAX_TIMEOUT_MS: u64 = 600_000;
 /// The longest code, in bytes: 1 MiB.
 pub const MAX_CODE_BYTES: usize = 1 << 20;
-/// The memory of a script, in bytes: 256 MiB.
+/// The memory of a script as its engine counts it, in bytes: 256 MiB. Beside it, and not counted, are what the allocator adds,
+/// the engine's own handles and the room in which it ends the script: its process was seen with up to 300 MB, and has never
+/// more than [`MAX_WORKER_BYTES`].
 pub const MAX_MEMORY_BYTES: usize = 256 << 20;
 /// How many calls of `rtcAgent.fs` a script may make.
 pub const MAX_HOST_CALLS: u64 = 10_000;

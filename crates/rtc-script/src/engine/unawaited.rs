@@ -63,6 +63,11 @@ impl Unawaited {
         .await
     }
 
+    /// Lets go of all of them; the time that this takes grows with the square of their number.
+    pub(super) fn clear(&self) {
+        self.rejections.borrow_mut().clear();
+    }
+
     fn left(&self) -> Option<Left> {
         let thrown = self.thrown.borrow_mut().take().map(Left::Thrown);
         thrown.or_else(|| {
