@@ -54,6 +54,22 @@ fn what_a_killed_process_left_is_replaced() {
 }
 
 #[test]
+fn the_port_is_the_same_after_a_restart_unless_somebody_else_has_it() {
+    let place = Workplace::empty();
+    let first = Serving::start(&place, &[]);
+    let port = first.port();
+    first.signal(Signal::SIGKILL);
+    first.end();
+    let again = Serving::start(&place, &[]);
+    assert_eq!(again.port(), port);
+    assert_eq!(again.stop().code, Some(0));
+    let taken = std::net::TcpListener::bind(("127.0.0.1", port)).expect("it is free now");
+    let other = Serving::start(&place, &[]);
+    assert_ne!(other.port(), port);
+    drop(taken);
+}
+
+#[test]
 fn a_second_one_on_the_same_data_does_not_begin() {
     let place = Workplace::empty();
     let serving = Serving::start(&place, &[]);

@@ -211,6 +211,17 @@ impl App {
             .await
     }
 
+    /// The port that was open last on this data folder, if that is known.
+    pub async fn last_port(&self) -> Result<Option<u16>, Error> {
+        self.in_data(|folder| Ok(instance::last_port(folder))).await
+    }
+
+    /// Keeps the port for the next start.
+    pub async fn keep_port(&self, port: u16) -> Result<(), Error> {
+        self.in_data(move |folder| instance::keep_port(folder, port))
+            .await
+    }
+
     /// Tells other processes of this user how this one is reached.
     pub async fn announce(&self, instance: Instance) -> Result<(), Error> {
         self.in_data(move |folder| instance::announce(folder, &instance))

@@ -65,6 +65,29 @@ async fn in_folder<T: Send + 'static>(
     })
 }
 
+/// The file within the data folder that names the port which was open last, for pages that are still open on it.
+const LAST_PORT: &str = "port";
+
+/// The port that the last process which was reached had, if that is known.
+pub(crate) fn last_port(folder: &Path) -> Option<u16> {
+    std::fs::read_to_string(folder.join(LAST_PORT))
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
+}
+
+/// Keeps that for the next one.
+pub(crate) fn keep_port(folder: &Path, port: u16) -> Result<(), Error> {
+    if last_port(folder) == Some(port) {
+        return Ok(());
+    }
+    data::replace(folder, LAST_PORT, port.to_string().as_bytes()).map_err(|error| Error::Data {
+        path: folder.join(LAST_PORT),
+        reason: error.to_string(),
+    })
+}
+
 /// Tells how this process is reached; a file that an earlier one left is replaced.
 pub(crate) fn announce(folder: &Path, instance: &Instance) -> Result<(), Error> {
     let failed = |reason: String| Error::Data {

@@ -136,7 +136,7 @@ pub struct ServeArgs {
     /// A folder to work in; may be named several times.
     #[arg(long, value_name = "DIR")]
     pub root: Vec<PathBuf>,
-    /// Where the port is; port 0 is any free one.
+    /// Where the port is; port 0 is the one that was open last, or else any free one.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "HOST:PORT")]
     pub listen: String,
     /// Allows an address that other machines reach. What is sent is not encrypted.

@@ -65,8 +65,9 @@ async fn serve(
         app.open_project(root).await?;
     }
     let tokens = app.tokens().await?;
-    let listener = listen.bind().await?;
+    let listener = listen.bind(app.last_port().await?).await?;
     let address = listener.local_addr()?;
+    app.keep_port(address.port()).await?;
     let names = Names::new(&listen.host, address);
     let sign_in = match args.no_ui {
         true => None,

@@ -1,8 +1,10 @@
 //! `sessions list` and `sessions show`.
 
+use std::collections::HashMap;
+
 use anyhow::Result;
 use rtc_app::{App, Options};
-use rtc_types::{Code, ContentData, MessageRole, Session, SessionId};
+use rtc_types::{Code, ContentData, Message, MessageId, MessageRole, Session, SessionId, TurnId};
 use rtc_wire::rpc::SessionGet;
 use serde_json::json;
 
@@ -113,7 +115,7 @@ async fn show(desk: &Desk, session: &Session, output: ListForm, console: &Consol
         return Ok(Exit::Completed);
     }
     console.result(&line(session));
-    for message in &messages {
+    for message in in_order(messages) {
         let text = match message.content.parse() {
             Some(ContentData::Text(text)) => format!("> {}", text.replace('\n', "\n> ")),
             Some(ContentData::Markdown(text)) => text,
@@ -129,8 +131,41 @@ async fn show(desk: &Desk, session: &Session, output: ListForm, console: &Consol
             console.result("");
         }
         console.result(&text);
+        if message.role == MessageRole::User && message.turn_id.is_none() {
+            console.result("(waits for the next turn)");
+        }
     }
     Ok(Exit::Completed)
+}
+
+/// Messages as one reads them: turns in the order in which they took over what the user said, a result after its call,
+/// and last what still waits for a turn.
+fn in_order(messages: Vec<Message>) -> Vec<Message> {
+    let mut begins: HashMap<TurnId, u32> = HashMap::new();
+    for message in &messages {
+        if let (Some(turn), MessageRole::User) = (message.turn_id, message.role) {
+            let first = begins.entry(turn).or_insert(message.global_offset);
+            *first = message.global_offset.min(*first);
+        }
+    }
+    let calls: HashMap<MessageId, (u32, u32)> = messages
+        .iter()
+        .map(|message| (message.id, (message.turn_offset, message.global_offset)))
+        .collect();
+    let place = |message: &Message| {
+        let own = (message.turn_offset, message.global_offset);
+        let begins = message.turn_id.and_then(|turn| begins.get(&turn).copied());
+        let is_result = matches!(message.content.parse(), Some(ContentData::ToolcallOutput(_)));
+        let call = message.parent_message_id.filter(|_| is_result);
+        let after = call.and_then(|call| calls.get(&call).copied()).unwrap_or(own);
+        (begins.unwrap_or(message.global_offset), after, own)
+    };
+    let mut placed: Vec<_> = messages
+        .into_iter()
+        .map(|message| (place(&message), message))
+        .collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, message)| message).collect()
 }
 
 fn unknown(named: &str) -> String {
@@ -146,6 +181,8 @@ fn indent(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
@@ -181,6 +218,52 @@ mod tests {
         : there is no session ; `rtc-headless sessions list` shows those there are
         the-last-one: there is no session the-last-one; `rtc-headless sessions list` shows those there are
         ");
+    }
+
+    /// A message: its id, who speaks, its content, the turn that took it, its place there and in the session, its call.
+    fn message(
+        id: u8,
+        role: &str,
+        content: &Value,
+        (turn, turn_offset, global_offset): (Option<u8>, u32, u32),
+        call: Option<u8>,
+    ) -> Message {
+        let uuid = |number: u8| format!("01890000-0000-7000-8000-{number:012}");
+        serde_json::from_value(json!({
+            "id": uuid(id), "client_id": null, "session_id": uuid(0), "turn_id": turn.map(uuid),
+            "parent_message_id": call.map(uuid), "global_offset": global_offset, "turn_offset": turn_offset,
+            "role": role, "content": content.to_string(), "streaming_status": "completed", "creator_kind": "user",
+            "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn answers_stand_beneath_what_they_answer() {
+        let said = |text: &str| json!({"type": "text", "data": text});
+        let call = |id: &str| json!({"type": "toolcall_input", "data": {"id": id, "tool_name": "read", "input": "{}"}});
+        let result = |id: &str| {
+            let data =
+                json!({"id": id, "tool_name": "read", "input": "{}", "output": id, "status": "completed"});
+            json!({"type": "toolcall_output", "data": data})
+        };
+        // Said while the first turn ran, which then went on; the third one still waits.
+        let messages = vec![
+            message(1, "user", &said("one"), (Some(101), 0, 1), None),
+            message(2, "assistant", &call("a"), (Some(101), 1, 2), None),
+            message(3, "assistant", &call("b"), (Some(101), 2, 3), None),
+            message(4, "user", &said("two"), (Some(102), 0, 4), None),
+            message(5, "user", &said("three"), (None, 0, 5), None),
+            message(6, "tool", &result("b"), (Some(101), 3, 6), Some(3)),
+            message(7, "tool", &result("a"), (Some(101), 4, 7), Some(2)),
+            message(8, "assistant", &said("done one"), (Some(101), 5, 8), None),
+            message(9, "assistant", &said("done two"), (Some(102), 1, 9), None),
+        ];
+        let order: Vec<u32> = in_order(messages)
+            .iter()
+            .map(|message| message.global_offset)
+            .collect();
+        assert_eq!(order, [1, 2, 7, 3, 6, 8, 4, 9, 5]);
     }
 
     #[test]

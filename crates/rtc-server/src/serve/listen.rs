@@ -43,8 +43,14 @@ impl Listen {
         })
     }
 
-    /// Opens it.
-    pub(super) async fn bind(&self) -> Result<TcpListener> {
+    /// Opens it. Where any port will do, that is the one that was open last, if it is free: pages that are still open and
+    /// addresses that were written down go on.
+    pub(super) async fn bind(&self, last_port: Option<u16>) -> Result<TcpListener> {
+        if let (0, Some(port)) = (self.address.port(), last_port)
+            && let Ok(bound) = TcpListener::bind(SocketAddr::new(self.address.ip(), port)).await
+        {
+            return Ok(bound);
+        }
         let bound = TcpListener::bind(self.address).await;
         Ok(bound.map_err(|error| {
             UsageError(format!(
