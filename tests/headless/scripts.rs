@@ -287,7 +287,7 @@ fn a_worker_that_is_killed_is_told_and_the_next_script_has_another() {
         .lines()
         .filter(|line| !line.starts_with("duration_ms") && !line.is_empty());
     insta::assert_snapshot!(tidy(&place, &lines.collect::<Vec<_>>().join("\n")), @"
-    script failed: [Tool Error] script failed: the process of the script ended (signal: 9 (SIGKILL)) (line 1)
+    script failed: [Tool Error] script failed: the process of the script ended (signal: 9 (SIGKILL); most likely the script took too much memory: handle less at a time, and await calls before making more) (line 1)
     It had changed nothing.
     The console until then:
     under way

@@ -19,7 +19,8 @@ use super::snapshot::{Undo, database_failure};
 use super::{Database, Shared, SledOptions, SledStore, files, layout};
 use crate::{Error, Revision};
 
-/// How often sled's own lock is tried: a database just closed in this process may hold it a moment longer.
+/// How often a lock is tried that may be free in a moment: sled's own of a database just closed in this process, and ours
+/// of a process that is gone.
 const LOCK_TRIES: u32 = 100;
 
 /// The wait between two tries.
@@ -143,14 +144,21 @@ fn take_lock(folder: &Path) -> Result<File, Error> {
     let path = folder.join("lock");
     let mut lock =
         files::open_private(&path, false).map_err(|error| Error::file("open the lock", &path, error))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            return Err(Error::Busy {
-                folder: folder.to_owned(),
-            });
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match lock.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if tries < LOCK_TRIES && !is_of_another(&path) => {
+                thread::sleep(LOCK_WAIT);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::Busy {
+                    folder: folder.to_owned(),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::file("take the lock", &path, error)),
         }
-        Err(TryLockError::Error(error)) => return Err(Error::file("take the lock", &path, error)),
     }
     // For whoever wants to know; on a full disk it may stay empty.
     let _ = lock
@@ -159,10 +167,21 @@ fn take_lock(folder: &Path) -> Result<File, Error> {
     Ok(lock)
 }
 
+/// Whether the process that a lock names is there, and another one. Who was killed while it started a process may hold
+/// its lock a moment longer: that process has it until it runs its own program.
+fn is_of_another(lock: &Path) -> bool {
+    named(lock).is_some_and(|process| process != std::process::id() && is_alive(process))
+}
+
+/// The process that a lock names.
+fn named(lock: &Path) -> Option<u32> {
+    fs::read_to_string(lock).ok()?.trim().parse().ok()
+}
+
 /// See [`SledStore::holder`](super::SledStore::holder).
 pub(super) fn holder(folder: &Path) -> Option<u32> {
     let path = folder.join("lock");
-    let process = fs::read_to_string(&path).ok()?.trim().parse().ok()?;
+    let process = named(&path)?;
     // The lock is looked at by trying it, in which somebody who opens the store would be in the way: not where it is
     // clear already that nobody holds it.
     if !is_alive(process) {

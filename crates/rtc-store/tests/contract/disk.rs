@@ -238,6 +238,34 @@ async fn a_creation_that_was_cut_short_is_begun_again() {
     }
 }
 
+/// A process that was killed while it started another one leaves its lock with that for a moment.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_lock_of_a_process_that_is_gone_is_waited_for() {
+    let folder = tempdir().unwrap();
+    drop(open(folder.path()));
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let path = folder.path().join("lock");
+    fs::write(&path, gone.id().to_string()).unwrap();
+    let lock = fs::File::open(&path).unwrap();
+    lock.try_lock().unwrap();
+    let handles = || {
+        let of_this = fs::read_dir("/proc/self/fd").unwrap();
+        of_this
+            .filter(|entry| fs::read_link(entry.as_ref().unwrap().path()).is_ok_and(|open| open == path))
+            .count()
+    };
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| SledStore::open(folder.path(), &SledOptions::default()));
+        while handles() < 2 && !opening.is_finished() {
+            std::thread::yield_now();
+        }
+        drop(lock);
+        opening.join().unwrap().unwrap();
+    });
+}
+
 #[test]
 fn errors_tell_what_to_do() {
     let busy = Error::Busy {
