@@ -101,6 +101,12 @@ impl PlannedModel {
                     request.items.remove(at);
                 }
             }
+            Sabotage::HidesWhatWasSaid => {
+                let said = |item: &Item| matches!(item, Item::User { .. });
+                if let Some(at) = request.items.iter().rposition(said) {
+                    request.items.remove(at);
+                }
+            }
             Sabotage::RewritesThePast => {
                 let replies = request.items.iter_mut().filter_map(|item| match item {
                     Item::Assistant { blocks } => Some(blocks),

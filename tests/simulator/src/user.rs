@@ -126,7 +126,9 @@ impl Session<'_> {
             && known.stopped.is_none()
             && messages >= from
         {
-            self.tell(Command::Stop).await?;
+            if self.world.sabotage != Sabotage::MissesStops {
+                self.tell(Command::Stop).await?;
+            }
             self.know(|known| known.stopped = Some(known.said));
             return Ok(Look::Acted);
         }

@@ -33,6 +33,10 @@ pub enum Sabotage {
     RewritesThePast,
     /// What is over is written once more, otherwise.
     ReopensWhatIsOver,
+    /// A stop does not arrive.
+    MissesStops,
+    /// The model is not sent what the user said last.
+    HidesWhatWasSaid,
     /// A connection leaves out updates.
     SkipsUpdates,
     /// A client takes note of its place in the stream before it keeps what stands there.

@@ -127,6 +127,23 @@ fn a_result_that_the_model_is_not_sent_is_found() {
 }
 
 #[test]
+fn a_stop_that_is_missed_is_found() {
+    let failure = found(Sabotage::MissesStops);
+    assert!(
+        failure.what.contains("was stopped, and the model is asked"),
+        "{failure}"
+    );
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn a_message_that_the_model_is_not_sent_is_found() {
+    let failure = found(Sabotage::HidesWhatWasSaid);
+    assert!(failure.what.contains("the model has read Some([])"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 0), "{failure}");
+}
+
+#[test]
 fn a_request_that_says_otherwise_what_was_sent_before_is_found() {
     let failure = found(Sabotage::RewritesThePast);
     assert!(failure.what.contains("changes what was sent before"), "{failure}");
