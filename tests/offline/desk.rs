@@ -94,6 +94,7 @@ impl Talk<'_> {
         let message = Send {
             client_id: id(Uuid::now_v7()),
             text: text.to_owned(),
+            scenarios: Vec::new(),
             new_session: NewSession {
                 id: self.session,
                 client_id: id(self.session.uuid()),

@@ -1,6 +1,8 @@
 //! Whole turns over the port: what one client asks, what every client hears, what is there after a restart.
 
 use rtc_tests::Workplace;
+use rtc_tests::dialogue::run;
+use rtc_tests::model_server::{Answer, ModelServer};
 use rtc_tests::serving::Serving;
 use serde_json::{Value, json};
 
@@ -70,4 +72,83 @@ fn an_approval_is_answered_by_any_client_once() {
     third.turn_is("completed");
     let got = third.rpc("v1.session.get", json!({"session_id": sent["session_id"]}));
     assert_eq!(got["item"]["status"], "idle");
+}
+
+#[test]
+fn scenarios_are_told_as_sent_and_stand_before_the_text_in_every_request() {
+    let place = Workplace::empty();
+    let model = ModelServer::in_order(["One.", "Two.", "Three."].map(Answer::text));
+    let serving = Serving::with_model(&place, &model, &[]);
+    let mut sender = Follower::start(&serving, None);
+    let mut watcher = Follower::start(&serving, None);
+    let content = json!({"type": "user_message", "data": {"text": "Begin", "scenarios": [
+        {"title": "Tidying", "filepath": "/scenarios/tidy.md", "file_content": "One drawer\r\nat a \"time\".\n"},
+        {"title": "Counting", "filepath": "/scenarios/count.md", "file_content": "両方。"},
+    ]}});
+    let mut first = message("m1", "");
+    first["content_data"] = content.clone();
+    let sent = sender.rpc("v1.message.send", first.clone());
+    let said = |message: &Value| -> Value {
+        serde_json::from_str(message["content"].as_str().expect("a text")).expect("JSON")
+    };
+    for follower in [&mut sender, &mut watcher] {
+        follower.turn_is("completed");
+        let message = follower.until(|entity| entity["id"] == sent["message_id"]);
+        assert_eq!(said(&message), content);
+        let prompt = follower.until(|entity| entity["parent_message_id"] == sent["message_id"]);
+        assert_eq!(
+            (&prompt["role"], &prompt["turn_id"]),
+            (&json!("system"), &message["turn_id"])
+        );
+        assert_eq!(said(&prompt)["data"]["title"], "Tidying, Counting");
+    }
+
+    assert_eq!(serving.stop().code, Some(0));
+    let serving = Serving::with_model(&place, &model, &[]);
+    let mut late = Follower::start(&serving, Some((0, sender.position.1.clone())));
+    assert_eq!(late.entities, sender.entities, "the same after a restart");
+    assert_eq!(late.rpc("v1.message.send", first), sent);
+    let mut second = message("m2", "And now?");
+    second["server_session_id"] = sent["session_id"].clone();
+    late.rpc("v1.message.send", second);
+    late.until(|entity| {
+        entity["content"]
+            .as_str()
+            .is_some_and(|text| text.contains("Two."))
+    });
+    let asked = model.wait_for(2);
+    let read = "<scenarios>\n# Tidying\n\nOne drawer\r\nat a \"time\".\n\n\n# Counting\n\n両方。\n</scenarios>\n\nBegin";
+    assert_eq!(
+        asked[0].messages()[1..],
+        [json!({"role": "user", "content": read})]
+    );
+    let (before, after) = (asked[0].messages(), asked[1].messages());
+    assert_eq!(
+        after[..2],
+        before[..],
+        "one request is the one before it, and more"
+    );
+    assert_eq!(after[3], json!({"role": "user", "content": "And now?"}));
+
+    // A cleared history has none.
+    late.rpc("v1.history.clear", json!({"session_id": sent["session_id"]}));
+    let mut third = message("m3", "Anew");
+    third["server_session_id"] = sent["session_id"].clone();
+    late.rpc("v1.message.send", third);
+    let asked = model.wait_for(3);
+    assert_eq!(
+        asked[2].messages()[1..],
+        [json!({"role": "user", "content": "Anew"})]
+    );
+    assert_eq!(serving.stop().code, Some(0));
+    let id = sent["session_id"].as_str().expect("an id");
+    let shown = run(place.command(&["sessions", "show", id]), b"");
+    assert!(
+        shown
+            .stdout
+            .contains("\n> Begin\n(with scenarios: Tidying, Counting)\nOne.\n"),
+        "{}{}",
+        shown.stdout,
+        shown.stderr
+    );
 }

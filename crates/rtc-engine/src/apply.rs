@@ -17,6 +17,7 @@ use rtc_types::{
 use crate::Error;
 use crate::command::{Command, Done, Effect, Given, NewSession, Send, Step, Write};
 use crate::draft::{Draft, NewMessage};
+use crate::scenarios;
 use crate::state::SessionState;
 use crate::stored::{MessagePrivate, SessionPrivate, StoredSession, StoredTurn, TurnContext, TurnPrivate};
 
@@ -153,7 +154,9 @@ fn change(draft: &mut Draft, title: Option<String>, deleted_at: Option<Timestamp
 }
 
 fn send_message(draft: &mut Draft, send: Send) -> Result<Done, Error> {
-    if send.text.trim().is_empty() {
+    let prompt = scenarios::prompt(&send.scenarios);
+    let is_blank = send.text.trim().is_empty();
+    if is_blank && prompt.is_none() {
         return Err(Error::refused(
             Code::InvalidArgument,
             "the message is empty; say what is to be done",
@@ -167,16 +170,20 @@ fn send_message(draft: &mut Draft, send: Send) -> Result<Done, Error> {
             ));
         }
         Some(_) => {}
-        None => draft.state.session = Some(new_session(draft, send.new_session.clone(), &send.text)),
+        None => {
+            let titles = prompt.filter(|_| is_blank).map(|prompt| prompt.title);
+            let title = titles.as_deref().unwrap_or(&send.text);
+            draft.state.session = Some(new_session(draft, send.new_session.clone(), title));
+        }
     }
     Ok(say(draft, send))
 }
 
-/// The message waits for a turn, which begins now if there is none.
+/// The message waits for a turn, with what the model reads of its scenarios; the turn begins now if there is none.
 fn say(draft: &mut Draft, send: Send) -> Done {
     let message = draft.new_message(NewMessage {
         role: MessageRole::User,
-        content: ContentData::Text(send.text),
+        content: send.content(),
         status: StreamingStatus::Pending,
         turn: None,
         parent: None,
@@ -186,6 +193,18 @@ fn say(draft: &mut Draft, send: Send) -> Done {
     draft.write(Write::ClientId(send.client_id, message.entity.id));
     let told = message.entity.clone();
     draft.state.waiting.push(Arc::new(message));
+    if let Some(prompt) = scenarios::prompt(&send.scenarios) {
+        let prompt = draft.new_message(NewMessage {
+            role: MessageRole::System,
+            content: ContentData::Prompt(prompt),
+            status: StreamingStatus::Pending,
+            turn: None,
+            parent: Some(told.id),
+            client_id: None,
+            private: MessagePrivate::default(),
+        });
+        draft.state.waiting.push(Arc::new(prompt));
+    }
     if draft.state.turn.is_none() {
         draft.after(Effect::GatherContext);
     }

@@ -3,8 +3,9 @@
 use rtc_model::{ModelId, Reply};
 use rtc_tool::{Kind, Subject, ToolError};
 use rtc_types::{
-    ApprovalDecision, ClientId, DeviceId, ErrorCategory, Message, MessageId, Mode, Preview, ProjectId, RtcId,
-    Rule, SessionId, Timestamp, TodoItem, ToolCallId, TurnId, UpdateItem, UserId,
+    ApprovalDecision, ClientId, ContentData, DeviceId, ErrorCategory, Message, MessageId, Mode, Preview,
+    ProjectId, RtcId, Rule, ScenarioRef, SessionId, Timestamp, TodoItem, ToolCallId, TurnId, UpdateItem,
+    UserId, UserMessage,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -189,10 +190,23 @@ pub enum Command {
 pub struct Send {
     /// The id for it, so that sending twice is sending once.
     pub client_id: ClientId,
-    /// What it says.
+    /// What it says. It may be empty where scenarios say something.
     pub text: String,
+    /// The scenarios that come with it.
+    pub scenarios: Vec<ScenarioRef>,
     /// For the first message of a session.
     pub new_session: NewSession,
+}
+
+impl Send {
+    /// What is stored of it.
+    pub(crate) fn content(&self) -> ContentData {
+        ContentData::from(UserMessage {
+            text: self.text.clone(),
+            files: Vec::new(),
+            scenarios: self.scenarios.clone(),
+        })
+    }
 }
 
 /// What a new session is made of.

@@ -47,9 +47,10 @@ pub(crate) fn history(
             if rank < end {
                 kept.push((rank, message));
             }
-        } else if message.entity.role == MessageRole::User
+        } else if matches!(message.entity.role, MessageRole::User | MessageRole::System)
             && message.entity.global_offset < chosen.global_offset
         {
+            // What came with a message comes after it: with the chosen one it is left out.
             message.entity.turn_id = None;
             together.push(message);
         }
@@ -64,7 +65,12 @@ pub(crate) fn history(
     match limit {
         // The new one is one of them.
         Some(limit) => {
-            let left_out = messages.len().saturating_sub(limit.saturating_sub(1));
+            let mut left_out = messages.len().saturating_sub(limit.saturating_sub(1));
+            // A prompt goes with the message that it came with.
+            let rest = messages[left_out..].iter();
+            left_out += rest
+                .take_while(|message| message.entity.role == MessageRole::System)
+                .count();
             messages.drain(..left_out);
             cleared = cleared.saturating_sub(left_out);
         }

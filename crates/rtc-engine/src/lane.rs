@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use rtc_store::Offset;
-use rtc_types::{Code, ContentData, RtcId, SessionId, TurnId};
+use rtc_types::{Code, RtcId, SessionId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -408,8 +408,8 @@ impl Lane {
         let Some(before) = self.inner.records.sent(&send.client_id).await? else {
             return Ok(None);
         };
-        let same = before.entity.content.parse() == Some(ContentData::Text(send.text.clone()))
-            && before.entity.session_id == self.session;
+        let same =
+            before.entity.content.parse() == Some(send.content()) && before.entity.session_id == self.session;
         if same {
             Ok(Some(Done::Message(Box::new(before.entity))))
         } else {

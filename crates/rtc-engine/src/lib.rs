@@ -19,6 +19,7 @@ mod own_tools;
 mod prompt;
 mod records;
 mod rpc;
+mod scenarios;
 mod source;
 mod state;
 mod stored;

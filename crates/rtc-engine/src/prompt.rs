@@ -5,8 +5,11 @@ use std::sync::Arc;
 
 use rtc_model::{AssistantBlock, Item, Request};
 use rtc_tool::budget;
-use rtc_types::{ContentData, MessageId, MessageRole, RtcStatus, StreamingStatus, ToolCall, TurnId};
+use rtc_types::{
+    ContentData, MessageId, MessageRole, RtcStatus, StreamingStatus, ToolCall, TurnId, UserMessage,
+};
 
+use crate::scenarios;
 use crate::stored::{ProviderReply, StoredMessage, TurnContext};
 
 /// A message as a request needs it.
@@ -46,7 +49,8 @@ impl From<&StoredMessage> for Spoken {
 /// Builds the request of a turn from its context and the messages of the session, in any order.
 ///
 /// Turns come in the order in which they took over the user's messages; what the user said while a turn ran belongs to
-/// the next. Provisional and broken-off text is left out. Each call is followed by its one result.
+/// the next. Provisional and broken-off text is left out. Each call is followed by its one result. The scenarios of a
+/// message stand before its text, so that nothing which a request had before them changes.
 pub(crate) fn request(context: &TurnContext, messages: &[Arc<Spoken>]) -> Request {
     let mut kept: Vec<(TurnId, &Spoken)> = messages
         .iter()
@@ -69,10 +73,17 @@ pub(crate) fn request(context: &TurnContext, messages: &[Arc<Spoken>]) -> Reques
             _ => None,
         })
         .collect();
+    let prompts: HashMap<MessageId, &str> = kept
+        .iter()
+        .filter_map(|(_, message)| match &message.content {
+            Some(ContentData::Prompt(prompt)) => Some((message.parent?, &*prompt.body)),
+            _ => None,
+        })
+        .collect();
     Request {
         system: context.system.clone(),
         tools: context.tools.clone(),
-        items: items(context, &kept, &outputs),
+        items: items(context, &kept, &outputs, &prompts),
         max_output_tokens: None,
     }
 }
@@ -104,6 +115,7 @@ fn items(
     context: &TurnContext,
     messages: &[(TurnId, &Spoken)],
     outputs: &HashMap<MessageId, &ToolCall>,
+    prompts: &HashMap<MessageId, &str>,
 ) -> Vec<Item> {
     let mut items = Vec::new();
     let mut reply: Option<Replied> = None;
@@ -113,7 +125,13 @@ fn items(
             done.close(&mut items);
         }
         match &message.content {
-            Some(ContentData::Text(text)) => items.push(Item::User { text: text.clone() }),
+            Some(ContentData::Text(text) | ContentData::UserMessage(UserMessage { text, .. })) => {
+                let text = match prompts.get(&message.id) {
+                    Some(body) => scenarios::before(body, text),
+                    None => text.clone(),
+                };
+                items.push(Item::User { text });
+            }
             Some(ContentData::Markdown(text)) => {
                 let text = text.clone();
                 reply
@@ -132,7 +150,7 @@ fn items(
                     reply.add_call(call, output);
                 }
             }
-            Some(ContentData::ToolcallOutput(_) | ContentData::Error(_)) | None => {}
+            Some(ContentData::ToolcallOutput(_) | ContentData::Error(_) | ContentData::Prompt(_)) | None => {}
         }
     }
     if let Some(done) = reply {

@@ -14,7 +14,7 @@ pub struct SessionState {
     pub session: Option<StoredSession>,
     /// The turn that is not over: running or interrupted.
     pub turn: Option<StoredTurn>,
-    /// User messages that no turn has taken, in order.
+    /// User messages that no turn has taken, in order, each before the prompt that came with it.
     pub waiting: Vec<Arc<StoredMessage>>,
     /// Messages that the model is writing, in order.
     pub streaming: Vec<StoredMessage>,

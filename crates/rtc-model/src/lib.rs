@@ -35,5 +35,5 @@ pub use messages::MessagesModel;
 pub use model::{Model, ModelId, ModelStream};
 pub use offline::{OfflineModel, demo_request};
 pub use reply::{Event, Reply, StopReason, Usage};
-pub use request::{AssistantBlock, Item, Request, ToolSpec};
+pub use request::{AssistantBlock, Item, Request, SCENARIOS, ToolSpec};
 pub use retry::wait_after;

@@ -27,6 +27,9 @@ pub struct ToolSpec {
     pub input_schema: Value,
 }
 
+/// What stands before and behind scenarios in [`Item::User`]; what the user typed comes after them.
+pub const SCENARIOS: (&str, &str) = ("<scenarios>\n", "\n</scenarios>");
+
 /// One entry of the conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

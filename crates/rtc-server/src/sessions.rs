@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 use rtc_app::{App, Options};
-use rtc_types::{Code, ContentData, Message, MessageId, MessageRole, Session, SessionId, TurnId};
+use rtc_types::{
+    Code, ContentData, Message, MessageId, MessageRole, Session, SessionId, TurnId, UserMessage,
+};
 use rtc_wire::rpc::SessionGet;
 use serde_json::json;
 
@@ -117,7 +119,8 @@ async fn show(desk: &Desk, session: &Session, output: ListForm, console: &Consol
     console.result(&line(session));
     for message in in_order(messages) {
         let text = match message.content.parse() {
-            Some(ContentData::Text(text)) => format!("> {}", text.replace('\n', "\n> ")),
+            Some(ContentData::Text(text)) => quoted(&text),
+            Some(ContentData::UserMessage(message)) => with_scenarios(&message),
             Some(ContentData::Markdown(text)) => text,
             Some(ContentData::Thinking(text)) if !text.is_empty() => format!("(thinking) {text}"),
             Some(ContentData::ToolcallInput(call)) => {
@@ -166,6 +169,26 @@ fn in_order(messages: Vec<Message>) -> Vec<Message> {
         .collect();
     placed.sort_by_key(|(place, _)| *place);
     placed.into_iter().map(|(_, message)| message).collect()
+}
+
+fn quoted(text: &str) -> String {
+    format!("> {}", text.replace('\n', "\n> "))
+}
+
+/// What the user typed, if anything, and the titles of what came with it.
+fn with_scenarios(message: &UserMessage) -> String {
+    let mut lines = Vec::new();
+    if !message.text.is_empty() {
+        lines.push(quoted(&message.text));
+    }
+    let scenarios = message.scenarios.iter();
+    let titles: Vec<String> = scenarios
+        .map(|scenario| scenario.title.replace('\n', " "))
+        .collect();
+    if !titles.is_empty() {
+        lines.push(format!("(with scenarios: {})", titles.join(", ")));
+    }
+    lines.join("\n")
 }
 
 fn unknown(named: &str) -> String {
@@ -264,6 +287,21 @@ mod tests {
             .map(|message| message.global_offset)
             .collect();
         assert_eq!(order, [1, 2, 7, 3, 6, 8, 4, 9, 5]);
+    }
+
+    #[test]
+    fn scenarios_are_named_beneath_the_text() {
+        let message = |text: &str| -> UserMessage {
+            let scenario =
+                |title: &str| json!({"title": title, "filepath": "/scenarios/a.md", "file_content": "x"});
+            serde_json::from_value(json!({"text": text, "scenarios": [scenario("A"), scenario("B\nC")]}))
+                .unwrap()
+        };
+        assert_eq!(
+            with_scenarios(&message("a\nb")),
+            "> a\n> b\n(with scenarios: A, B C)"
+        );
+        assert_eq!(with_scenarios(&message("")), "(with scenarios: A, B C)");
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Show {
             ContentData::Error(error) => {
                 console.styled(Style::Warning, &format!("{}: {}", error.title, error.message));
             }
-            ContentData::Text(_) => {}
+            ContentData::Text(_) | ContentData::UserMessage(_) | ContentData::Prompt(_) => {}
         }
         None
     }

@@ -1,6 +1,7 @@
 //! What a message says: `{type, data}`, carried as JSON text in `Message.content`.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{RtcStatus, ToolCallId};
 
@@ -24,7 +25,7 @@ impl Content {
 
 impl From<&ContentData> for Content {
     fn from(data: &ContentData) -> Self {
-        // Strings and enums only: there is no map with keys that JSON cannot hold.
+        // Strings, enums and JSON objects: there is no map with keys that JSON cannot hold.
         Self(serde_json::to_string(data).expect("content data always has a JSON form"))
     }
 }
@@ -42,6 +43,8 @@ impl From<ContentData> for Content {
 pub enum ContentData {
     /// What the user typed.
     Text(String),
+    /// What the user typed, with what belongs to it.
+    UserMessage(UserMessage),
     /// The assistant's answer.
     Markdown(String),
     /// The assistant's reasoning.
@@ -52,6 +55,84 @@ pub enum ContentData {
     ToolcallOutput(ToolCall),
     /// Something went wrong; shown to the user, never sent to a model.
     Error(ErrorContent),
+    /// What the model reads besides what the user typed: the scenarios of the message that is its parent.
+    Prompt(PromptContent),
+}
+
+impl From<UserMessage> for ContentData {
+    /// Plain text where nothing belongs to it.
+    fn from(message: UserMessage) -> Self {
+        if message.files.is_empty() && message.scenarios.is_empty() {
+            Self::Text(message.text)
+        } else {
+            Self::UserMessage(message)
+        }
+    }
+}
+
+/// Text with what belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UserMessage {
+    /// The text that was typed.
+    pub text: String,
+    /// Files that were attached. They come with uploads, in a later version: until then a message with files is refused.
+    #[serde(
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub files: Vec<FileAttachment>,
+    /// Scenarios that were chosen.
+    #[serde(
+        default,
+        deserialize_with = "null_is_empty",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub scenarios: Vec<ScenarioRef>,
+}
+
+fn null_is_empty<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// A file that was uploaded before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileAttachment {
+    /// Its media type.
+    pub mimetype: String,
+    /// Its id.
+    pub fileid: String,
+    /// What else the client keeps of it, such as its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Map<String, Value>>,
+}
+
+/// A scenario, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ScenarioRef {
+    /// Its title.
+    pub title: String,
+    /// Where it is.
+    pub filepath: String,
+    /// All of it.
+    pub file_content: String,
+}
+
+/// What the model reads besides what the user typed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PromptContent {
+    /// What it is: `scenarios`.
+    pub name: String,
+    /// A line to show for it: the titles of the scenarios, at most 97 characters of them and `…` where that is not all.
+    pub title: String,
+    /// The text: each scenario that is not empty, beneath its title.
+    pub body: String,
 }
 
 /// A call in a message.
@@ -139,6 +220,26 @@ mod tests {
             r#"{"type":"toolcall_input","data":{"id":"call_1","tool_name":"read","input":"{\"path\":\"/a\"}"}}"#
         );
         assert_eq!(content.parse(), Some(ContentData::ToolcallInput(call)));
+    }
+
+    #[test]
+    fn what_comes_with_a_text_is_kept_to_the_byte_and_a_text_alone_is_plain() {
+        let json = concat!(
+            r##"{"type":"user_message","data":{"text":"Tidy","scenarios":[{"title":"T\u00e9","##,
+            r##""filepath":"/scenarios/tidy.md","file_content":"# Tidy\r\n\t\u0000 \"x\"  \n"}]}}"##
+        );
+        let read = serde_json::from_str::<ContentData>(json).unwrap();
+        let ContentData::UserMessage(message) = read.clone() else {
+            panic!("{read:?}")
+        };
+        assert_eq!(message.scenarios[0].file_content, "# Tidy\r\n\t\0 \"x\"  \n");
+        assert_eq!(ContentData::from(message.clone()), read);
+        assert_eq!(Content::from(&read).parse(), Some(read));
+        let alone = UserMessage {
+            scenarios: Vec::new(),
+            ..message
+        };
+        assert_eq!(ContentData::from(alone), ContentData::Text("Tidy".into()));
     }
 
     #[test]

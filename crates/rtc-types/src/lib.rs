@@ -17,7 +17,10 @@ mod update;
 
 pub use clock::{Clock, Mint, Stamp};
 pub use codes::{Code, UnknownCode};
-pub use content::{Answer, Content, ContentData, ErrorCategory, ErrorContent, ToolCall};
+pub use content::{
+    Answer, Content, ContentData, ErrorCategory, ErrorContent, FileAttachment, PromptContent, ScenarioRef,
+    ToolCall, UserMessage,
+};
 pub use ids::{
     ClientId, DeviceId, IdError, MessageId, ProjectId, RtcId, RuleId, SessionId, ToolCallId, TurnId,
     UpdateId, UserId,

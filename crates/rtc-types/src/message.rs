@@ -16,7 +16,7 @@ pub struct Message {
     pub session_id: SessionId,
     /// Its turn; none for a user message, which exists before its turn does.
     pub turn_id: Option<TurnId>,
-    /// A `toolcall_output` names its `toolcall_input`.
+    /// A `toolcall_output` names its `toolcall_input`, a `prompt` the user's message that it came with.
     pub parent_message_id: Option<MessageId>,
     /// Its place in the session, from 1.
     pub global_offset: u32,
@@ -77,7 +77,7 @@ pub enum MessageRole {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StreamingStatus {
-    /// A user message that no turn has taken yet.
+    /// A user message that no turn has taken yet, or the `prompt` that came with it.
     Pending,
     /// Being written; its text is provisional and not part of any prompt.
     Streaming,

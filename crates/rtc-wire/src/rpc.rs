@@ -26,10 +26,7 @@ pub use file::{
     FileContent, FileEntry, FileFormat, FileKind, FileRead, FileStat, FileWritten, FsFind, FsList, FsRead,
     FsStat, FsWrite, Matches,
 };
-pub use message::{
-    FileAttachment, HistoryClear, MessageGet, MessageList, MessageOrder, MessageSend, ScenarioRef, Sent,
-    UserContent, UserMessage,
-};
+pub use message::{HistoryClear, MessageGet, MessageList, MessageOrder, MessageSend, Sent, UserContent};
 pub use project::{ProjectClose, ProjectList, ProjectOpen, ProjectRecent, ProjectTrust};
 pub use reply::{Item, Items, Page, Reply, Success};
 pub use session::{
@@ -47,7 +44,7 @@ pub const SESSION_PAGE: u32 = 20;
 pub const MAX_PAGE: u32 = 1_000;
 /// How many messages a fork can be limited to, at most.
 pub const MAX_FORK_MESSAGES: u32 = 1_000;
-/// How many bytes a message's text may have.
+/// How many bytes a message's text may have, and its scenarios together.
 pub const MAX_MESSAGE: usize = 1 << 20;
 /// How many files or scenarios may come with a message, each.
 pub const MAX_ATTACHMENTS: usize = 100;

@@ -169,6 +169,7 @@ impl Session<'_> {
         let send = Send {
             client_id: id(format!("message-{}-{message}", self.session)),
             text: words(self.session, message),
+            scenarios: Vec::new(),
             new_session: NewSession {
                 id: session_id(self.session),
                 client_id: id(format!("session-{}", self.session)),

@@ -86,6 +86,7 @@ async fn drive(place: &Place, app: &App, patience: Duration) -> Result<(), Strin
     let send = Send {
         client_id: ClientId::new("message-1").unwrap(),
         text: REQUEST.into(),
+        scenarios: Vec::new(),
         new_session: NewSession {
             id: session(),
             client_id: ClientId::new("session-1").unwrap(),

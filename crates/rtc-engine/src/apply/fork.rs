@@ -109,7 +109,7 @@ impl Copy {
         if entity.streaming_status == StreamingStatus::Streaming {
             entity.streaming_status = StreamingStatus::Failed;
         }
-        if entity.turn_id.is_none() && entity.role == MessageRole::User {
+        if entity.turn_id.is_none() && matches!(entity.role, MessageRole::User | MessageRole::System) {
             // It had no answer of its own: the new turn takes it over with the new message.
             entity.turn_offset = 0;
             entity.streaming_status = StreamingStatus::Pending;

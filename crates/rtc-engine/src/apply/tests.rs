@@ -114,6 +114,7 @@ impl Lane {
         self.tell(Command::Send(Send {
             client_id: client_id.clone(),
             text: text.into(),
+            scenarios: Vec::new(),
             new_session: NewSession {
                 id: SessionId::new(Uuid::from_u128(1)),
                 client_id,
@@ -219,7 +220,8 @@ impl Lane {
 
     fn kinds(&self) -> Vec<&'static str> {
         let kind = |message: &rtc_types::Message| match message.content.parse().unwrap() {
-            ContentData::Text(_) => "user",
+            ContentData::Text(_) | ContentData::UserMessage(_) => "user",
+            ContentData::Prompt(_) => "prompt",
             ContentData::Markdown(_) => "answer",
             ContentData::Thinking(_) => "thought",
             ContentData::ToolcallInput(_) => "call",

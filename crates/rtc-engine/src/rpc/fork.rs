@@ -1,11 +1,11 @@
 //! `v1.session.fork`.
 
 use rtc_realtime::Caller;
-use rtc_types::{Code, Message, SessionId};
+use rtc_types::{Code, ContentData, Message, SessionId};
 use rtc_wire::rpc::{Forked, MAX_FORK_MESSAGES, RpcError, SessionFork};
 use serde_json::Value;
 
-use super::session::plain_text;
+use super::session::said;
 use super::{Defaults, action};
 use crate::command::{Fork, NewSession, Send};
 use crate::engine::Engine;
@@ -28,8 +28,9 @@ impl Engine {
         ask: SessionFork,
         defaults: Defaults,
     ) -> Result<Value, RpcError> {
-        let text = plain_text(&ask.content_data)?;
-        if let Some(before) = self.forked_before(&ask, text).await? {
+        let said = said(&ask.content_data)?;
+        let content = ContentData::from(said.clone());
+        if let Some(before) = self.forked_before(&ask, &content).await? {
             return action(self.forked(&before).await?, Vec::new());
         }
         let old = self.living_session(ask.old_server_session_id).await?.entity;
@@ -44,7 +45,8 @@ impl Engine {
         let fork = Fork {
             send: Send {
                 client_id: ask.new_client_message_id.clone(),
-                text: text.to_owned(),
+                text: said.text,
+                scenarios: said.scenarios,
                 new_session: NewSession {
                     id: SessionId::new(self.inner.clock.stamp().mint().uuid()),
                     client_id: ask.new_client_session_id.clone(),
@@ -78,7 +80,7 @@ impl Engine {
             }
             // The same was asked for at the same time.
             Err(error) if error.code() == Code::ClientIdConflict => {
-                match self.forked_before(&ask, text).await? {
+                match self.forked_before(&ask, &content).await? {
                     Some(before) => action(self.forked(&before).await?, Vec::new()),
                     None => Err(error.into()),
                 }
@@ -88,7 +90,11 @@ impl Engine {
     }
 
     /// The message that was written anew when the same was asked for before.
-    async fn forked_before(&self, ask: &SessionFork, text: &str) -> Result<Option<Message>, RpcError> {
+    async fn forked_before(
+        &self,
+        ask: &SessionFork,
+        content: &ContentData,
+    ) -> Result<Option<Message>, RpcError> {
         let Some(message) = self.inner.records.sent(&ask.new_client_message_id).await? else {
             return Ok(None);
         };
@@ -100,7 +106,7 @@ impl Engine {
         };
         let is_same = session.private.origin == Some(origin)
             && session.entity.client_id == ask.new_client_session_id
-            && message.content.parse() == Some(rtc_types::ContentData::Text(text.to_owned()));
+            && message.content.parse().as_ref() == Some(content);
         if !is_same {
             let told = "another message was sent under this client id";
             return Err(RpcError::field(

@@ -1,7 +1,7 @@
 //! Sessions and messages.
 
 use rtc_realtime::{Caller, Scope};
-use rtc_types::{Code, Message, MessageId, Session, SessionId};
+use rtc_types::{Code, Message, MessageId, Session, SessionId, UserMessage};
 use rtc_wire::rpc::{
     Item, MessageGet, MessageList, MessageOrder, MessageSend, OffsetCursor, Page, RpcError, Sent, SessionGet,
     SessionList, SessionSetMode, SessionUpdate, SessionUpdated, Success, UserContent,
@@ -53,7 +53,7 @@ impl Engine {
         ask: MessageSend,
         defaults: Defaults,
     ) -> Result<Value, RpcError> {
-        let text = plain_text(&ask.content_data)?.to_owned();
+        let UserMessage { text, scenarios, .. } = said(&ask.content_data)?;
         if ask.mode.is_some() && !caller.scopes.has(Scope::Approve) {
             let told = "the token allows no answers for the user, and so no mode either";
             return Err(RpcError::new(Code::PermissionDenied, told));
@@ -81,6 +81,7 @@ impl Engine {
         let send = Send {
             client_id: ask.client_id,
             text,
+            scenarios,
             new_session: NewSession {
                 id: session,
                 client_id: ask.client_session_id,
@@ -132,18 +133,19 @@ impl Engine {
     }
 }
 
-/// What a user says, without anything that this version does not take.
-pub(super) fn plain_text(content: &UserContent) -> Result<&str, RpcError> {
-    if let UserContent::UserMessage(message) = content {
-        for (field, is_empty) in [
-            ("content_data.data.files", message.files.is_empty()),
-            ("content_data.data.scenarios", message.scenarios.is_empty()),
-        ] {
-            if !is_empty {
-                let told = "this version takes no files and no scenarios with a message; send the text alone";
-                return Err(RpcError::field(Code::InvalidArgument, field, told));
-            }
+/// What a user says. Files are refused until they can be uploaded, which comes in a later version.
+pub(super) fn said(content: &UserContent) -> Result<UserMessage, RpcError> {
+    match content {
+        UserContent::Text(text) => Ok(UserMessage {
+            text: text.clone(),
+            files: Vec::new(),
+            scenarios: Vec::new(),
+        }),
+        UserContent::UserMessage(message) if message.files.is_empty() => Ok(message.clone()),
+        UserContent::UserMessage(_) => {
+            let told = "this version takes no files with a message; send it without them";
+            let field = "content_data.data.files";
+            Err(RpcError::field(Code::InvalidArgument, field, told))
         }
     }
-    Ok(content.text())
 }

@@ -287,6 +287,7 @@ pub(crate) fn message(number: u128, client_id: &str, text: &str, mode: Mode) -> 
     Send {
         client_id: ClientId::new(client_id).unwrap(),
         text: text.into(),
+        scenarios: Vec::new(),
         new_session: NewSession {
             id: session(number),
             client_id: ClientId::new(format!("session-{number}")).unwrap(),

@@ -9,3 +9,4 @@ mod devices;
 mod lane;
 mod pages;
 mod rpc;
+mod scenarios;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::{AssistantBlock, Item};
+use crate::{AssistantBlock, Item, SCENARIOS};
 
 use super::parse;
 use super::place::Context;
@@ -127,7 +127,7 @@ fn groups(items: &[Item]) -> Vec<Group<'_>> {
     while index < items.len() {
         let mut messages = Vec::new();
         while let Some(Item::User { text }) = items.get(index) {
-            messages.push(text.as_str());
+            messages.push(typed(text));
             index += 1;
         }
         let from = index;
@@ -142,6 +142,14 @@ fn groups(items: &[Item]) -> Vec<Group<'_>> {
         }
     }
     groups
+}
+
+/// What the user typed: scenarios are for a language model.
+fn typed(text: &str) -> &str {
+    let (begin, end) = SCENARIOS;
+    let scenarios = text.strip_prefix(begin);
+    let after = scenarios.and_then(|scenarios| scenarios.rsplit_once(end));
+    after.map_or(text, |(_, text)| text.trim_start_matches('\n'))
 }
 
 /// How a call ended.
@@ -319,4 +327,24 @@ pub(super) fn call_ids(items: &[Item]) -> BTreeSet<&str> {
         }
     }
     ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_what_was_typed_and_no_scenario() {
+        for (text, request) in [
+            ("list the files", "list the files"),
+            (
+                "<scenarios>\nread a.txt\n</scenarios>\n\nlist the files",
+                "list the files",
+            ),
+            ("<scenarios>\nread a.txt\n</scenarios>", ""),
+            ("<scenarios>\nread a.txt", "<scenarios>\nread a.txt"),
+        ] {
+            assert_eq!(typed(text), request);
+        }
+    }
 }

@@ -63,6 +63,7 @@ impl Here {
         let sent = self.app.engine().send(Send {
             client_id: message.client_id,
             text: message.text,
+            scenarios: Vec::new(),
             new_session: NewSession {
                 id: session,
                 client_id: ClientId::new(session.to_string()).context("a UUID is a client id")?,

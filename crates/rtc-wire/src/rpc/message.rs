@@ -1,8 +1,7 @@
 //! `v1.message.*` and `v1.history.clear`, and what a user says.
 
-use rtc_types::{ClientId, MessageId, Mode, ProjectId, SessionId, TurnId};
+use rtc_types::{ClientId, MessageId, Mode, ProjectId, SessionId, TurnId, UserMessage};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::field::{empty_is_none, none_is_empty, null_is_default, too_long};
 use super::{Bounded, MAX_AGENT_PROMPT, MAX_ATTACHMENTS, MAX_MESSAGE, MAX_PAGE, OffsetCursor, PAGE, Text};
@@ -161,13 +160,25 @@ impl TryFrom<Written> for UserContent {
                         ));
                     }
                 }
-                message.files.is_empty() && message.scenarios.is_empty()
+                let mut scenarios = message.scenarios.iter();
+                message.files.is_empty() && scenarios.all(|scenario| scenario.file_content.trim().is_empty())
             }
         };
         if alone && content.text().trim().is_empty() {
             return Err("the text is empty".to_owned());
         }
         too_long(content.text(), MAX_MESSAGE)?;
+        if let Self::UserMessage(message) = &content {
+            let scenarios = message.scenarios.iter();
+            let bytes: usize = scenarios
+                .map(|scenario| scenario.title.len() + scenario.filepath.len() + scenario.file_content.len())
+                .sum();
+            if bytes > MAX_MESSAGE {
+                return Err(format!(
+                    "its scenarios have {bytes} bytes, and {MAX_MESSAGE} are the most"
+                ));
+            }
+        }
         Ok(content)
     }
 }
@@ -180,51 +191,4 @@ impl UserContent {
             Self::UserMessage(message) => &message.text,
         }
     }
-}
-
-/// Text with what belongs to it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct UserMessage {
-    /// The text that was typed.
-    pub text: String,
-    /// Files that were attached.
-    #[serde(
-        default,
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub files: Vec<FileAttachment>,
-    /// Scenarios that were chosen.
-    #[serde(
-        default,
-        deserialize_with = "null_is_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    pub scenarios: Vec<ScenarioRef>,
-}
-
-/// A file that was uploaded before.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FileAttachment {
-    /// Its media type.
-    pub mimetype: String,
-    /// Its id.
-    pub fileid: String,
-    /// What else the client keeps of it, such as its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extra: Option<Map<String, Value>>,
-}
-
-/// A scenario, whole.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ScenarioRef {
-    /// Its title.
-    pub title: String,
-    /// Where it is.
-    pub filepath: String,
-    /// All of it.
-    pub file_content: String,
 }

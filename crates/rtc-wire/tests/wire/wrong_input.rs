@@ -82,6 +82,17 @@ fn each_wrong_request_has_its_error() {
         ),
         (
             "v1.message.send",
+            send(
+                json!({"type": "user_message", "data": {"text": " ", "scenarios": [
+                {"title": "t", "filepath": "/t", "file_content": "\n"}]}}),
+            ),
+        ),
+        (
+            "v1.message.send",
+            send(json!({"type": "user_message", "data": {"text": "x", "scenarios": [{"title": "t"}]}})),
+        ),
+        (
+            "v1.message.send",
             json!({"content_data": {"type": "text", "data": "x"}, "client_session_id": "", "client_id": "m"}),
         ),
         ("v1.rtc.update_status", json!({"rtc_id": SESSION})),
@@ -138,6 +149,8 @@ fn each_wrong_request_has_its_error() {
     rpc.invalid_argument: `content_data.data`: invalid type: integer `1`, expected a string
     rpc.invalid_argument: `content_data.data.text`: it is missing
     rpc.invalid_argument: `content_data`: the text is empty
+    rpc.invalid_argument: `content_data`: the text is empty
+    rpc.invalid_argument: `content_data.data.scenarios[0].filepath`: it is missing
     rpc.invalid_argument: `client_session_id`: `` is not a valid ClientId: it is empty
     rpc.invalid_argument: `status`: it is missing
     rtc.invalid_status: `status`: unknown variant `completed`, expected one of `executing`, `failed`, `timeout`, `rejected`
@@ -159,6 +172,14 @@ fn what_is_too_long_is_refused_with_its_field() {
             "v1.message.send",
             "content_data",
             json!({"content_data": {"type": "text", "data": long(MAX_MESSAGE + 1)}, "client_session_id": "c", "client_id": "m"}),
+        ),
+        (
+            "v1.message.send",
+            "content_data",
+            json!({"content_data": {"type": "user_message", "data": {"text": "x", "scenarios": [
+                {"title": "", "filepath": "", "file_content": long(MAX_MESSAGE / 2)},
+                {"title": "t", "filepath": "", "file_content": long(MAX_MESSAGE / 2)},
+            ]}}, "client_session_id": "c", "client_id": "m"}),
         ),
         ("v1.project.open", "path", json!({"path": long(MAX_PATH + 1)})),
         (

@@ -148,6 +148,7 @@ fn sending(text: &str, number: u128) -> Send {
     Send {
         client_id: ClientId::new(format!("c-{number}")).unwrap(),
         text: text.into(),
+        scenarios: Vec::new(),
         new_session: NewSession {
             id: SessionId::new(Uuid::from_u128(1_000 + number)),
             client_id: ClientId::new(format!("s-{number}")).unwrap(),
@@ -380,4 +381,98 @@ fn a_closed_session_is_not_cleared() {
         lane.try_tell(Command::ClearHistory).unwrap_err().code(),
         Code::SessionClosed
     );
+}
+
+/// What the tests of scenarios send.
+fn with_scenario(text: &str, number: u128) -> Send {
+    let scenario = rtc_types::ScenarioRef {
+        title: "Tidying".into(),
+        filepath: "/scenarios/tidy.md".into(),
+        file_content: format!("{number}."),
+    };
+    Send {
+        scenarios: vec![scenario],
+        ..sending(text, number)
+    }
+}
+
+#[test]
+fn scenarios_go_where_their_message_goes() {
+    let read =
+        |number: u32, text: &str| format!("U(<scenarios>\n# Tidying\n\n{number}.\n</scenarios>\n\n{text})");
+    let mut lane = Kept::default();
+    lane.tell(Command::Send(with_scenario("one", 1)));
+    lane.tell(Command::Send(with_scenario("two", 2)));
+    lane.send("three");
+    lane.begin();
+    let first = lane.read();
+    assert_eq!(
+        first,
+        [&read(1, "one"), &read(2, "two"), "U(three)"]
+            .map(|part| part.to_string())
+            .join(" ")
+    );
+    lane.reply("Both.", Vec::new());
+    lane.tell(Command::Send(with_scenario("", 4)));
+    lane.begin();
+    let second = lane.read();
+    assert_eq!(
+        second,
+        format!("{first} A(Both.) U(<scenarios>\n# Tidying\n\n4.\n</scenarios>)")
+    );
+    let places: Vec<_> = lane
+        .messages
+        .values()
+        .map(|message| (message.entity.role, message.entity.turn_offset))
+        .collect();
+    let (user, system) = (MessageRole::User, MessageRole::System);
+    let assistant = (MessageRole::Assistant, 6);
+    let expected = [
+        (user, 1),
+        (system, 2),
+        (user, 3),
+        (system, 4),
+        (user, 5),
+        assistant,
+        (user, 1),
+        (system, 2),
+    ];
+    assert_eq!(places, expected);
+    lane.reply("Four.", Vec::new());
+    lane.send("five");
+
+    // What waited together is copied with its scenarios, the message that is written anew without them.
+    let mut fork = lane.fork("five", None, "other");
+    fork.begin();
+    assert_eq!(fork.read(), format!("{second} A(Four.) U(other)"));
+    let mut fork = lane.fork("three", None, "other");
+    assert_eq!(fork.state.waiting.len(), 5);
+    fork.begin();
+    assert_eq!(fork.read(), first.replace("three", "other"));
+    // A prompt does not stay behind its message.
+    let copied = |limit| lane.history("five", Some(limit)).unwrap().messages.len();
+    assert_eq!([1, 2, 3, 4].map(copied), [0, 1, 1, 3]);
+
+    lane.tell(Command::ClearHistory);
+    lane.begin();
+    assert_eq!(lane.read(), "U(five)");
+    lane.reply("Five.", Vec::new());
+    lane.tell(Command::ClearHistory);
+    lane.tell(Command::Send(with_scenario("six", 6)));
+    lane.begin();
+    assert_eq!(lane.read(), read(6, "six"));
+}
+
+#[test]
+fn a_message_says_something_by_itself_or_with_its_scenarios() {
+    let mut lane = Kept::default();
+    let mut blank = with_scenario(" ", 1);
+    blank.scenarios[0].file_content = "\n".into();
+    assert_eq!(
+        lane.try_tell(Command::Send(blank)).unwrap_err().code(),
+        Code::InvalidArgument
+    );
+    lane.tell(Command::Send(with_scenario(" ", 2)));
+    let session = lane.state.session.clone().unwrap().entity;
+    assert_eq!(session.title, "Tidying", "it has a name where nothing was typed");
 }
