@@ -127,7 +127,11 @@ export class Database extends Dexie {
    * Drops everything but drafts and takes over what the server says, which is at least as new as the cursor. Stores
    * nothing, and says so, if another window has stored in the meantime what is as new.
    */
-  async replace({ sessions, opened, turns, rtcs }: UserSnapshot, cursor: Cursor, former?: Cursor): Promise<boolean> {
+  async replace(
+    { sessions, opened, turns, rtcs }: UserSnapshot,
+    cursor: Cursor,
+    former?: Cursor,
+  ): Promise<boolean> {
     return this.#change(async () => {
       const stored = await this.cursor();
       const isAsNew = stored?.epoch === cursor.epoch && stored.offset >= cursor.offset;

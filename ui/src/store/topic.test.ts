@@ -38,7 +38,10 @@ interface Page {
 }
 
 /** A page that is open: a client, its store, and the topic between them. */
-function openPage(name = `page-${databases++}`, lineOf: (client: Client) => TopicLine = (client) => client): Page {
+function openPage(
+  name = `page-${databases++}`,
+  lineOf: (client: Client) => TopicLine = (client) => client,
+): Page {
   const database = new Database(name);
   const states: TopicState[] = [];
   let cleared = 0;
@@ -330,7 +333,10 @@ describe('a topic', () => {
           } else {
             const status = statuses[Math.min(step, 3)]!;
             server.commit(
-              { entity: 'rtc', data: rtc({ id: `${id}-r`, session_id: id, status, message_id: `${id}-m-1` }) },
+              {
+                entity: 'rtc',
+                data: rtc({ id: `${id}-r`, session_id: id, status, message_id: `${id}-m-1` }),
+              },
               { entity: 'turn', data: turn({ id: `${id}-t`, session_id: id, status: 'running' }) },
             );
             if (kind === 3) {
