@@ -182,6 +182,10 @@ export class App {
   }
 
   #tellError(error: unknown): void {
+    if (isLineError(error) && this.line.phase === 'signed_out') {
+      // The page says so itself, and what to do; no line comes back without it.
+      return;
+    }
     this.tell(explain(error), true, detailsOf(error));
   }
 
