@@ -106,7 +106,7 @@ describe('a long approval', () => {
   it('counts the characters of a line that is long', () => {
     const preview = { kind: 'code' as const, text: `${' '.repeat(9_000)}evil()`, paths: [] };
     show(ApprovalCard, { rtc: waiting({ preview }), decide: () => Promise.resolve() });
-    button('5,006 more characters').click();
+    button('7,006 more characters').click();
     flushSync();
     expect(document.body.textContent).toContain('evil()');
   });
