@@ -6,7 +6,7 @@ import { preview, type PreviewServer } from 'vite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { message, turn } from '../src/testing/entities';
-import { FakeServer } from '../src/testing/fake-server';
+import { FakeServer, Refusal } from '../src/testing/fake-server';
 import { fillWithSample, serveSample } from '../src/testing/sample';
 
 const screenshots = new URL('../screenshots/', import.meta.url).pathname;
@@ -169,6 +169,78 @@ describe('the page', () => {
       method: 'v1.rtc.approve',
       request: { rtc_id: 'r-6', decision: 'reject', reason: 'Keep the draft' },
     });
+  });
+
+  it('asks before a mode that asks nothing, also when arrow keys come by', async () => {
+    fillWithSample(server);
+    const page = await open({ at: '#session/s-4' });
+    await page.getByRole('group', { name: 'Approval of write' }).waitFor();
+    await page.getByLabel('Mode').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    const question = page.getByRole('alertdialog');
+    await question.getByText('A call waits for your Yes now (write)').waitFor();
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    await page.getByLabel('Mode').selectOption('bypass');
+    await question.getByText('bypass asks nothing').waitFor();
+    for (const width of [1280, 420]) {
+      await page.setViewportSize({ width, height: 860 });
+      expect(await barriers(page)).toEqual([]);
+      await shoot(page, `mode-${width}-light`);
+    }
+    const sets = () => server.calls.filter(({ method }) => method === 'v1.session.set_mode');
+    expect(sets()).toEqual([]);
+    await question.getByRole('button', { name: 'Change to bypass' }).click();
+    await expect.poll(() => sets().length).toBe(1);
+  });
+
+  it('shows all of a long script, the answers in reach, and takes their keys from anywhere', async () => {
+    fillWithSample(server);
+    const lines = Array.from({ length: 300 }, (_, line) => `const value${line} = '${'long '.repeat(40)}';`);
+    const call = server.rtcs.get('r-6')!;
+    const preview = { kind: 'code' as const, text: lines.join('\n'), paths: [] };
+    server.commit({ entity: 'rtc', data: { ...call, preview } });
+    const page = await open({ width: 420, at: '#session/s-4' });
+    const card = page.getByRole('group', { name: 'Approval of write' });
+    await card.getByRole('button', { name: /more lines: show all/ }).click();
+    await page.locator('.scroller').evaluate((element) => (element.scrollTop = 3_000));
+    await shoot(page, 'long-420-light');
+    const isInView = await card.getByRole('button', { name: 'Allow once' }).evaluate((element) => {
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return element.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+    });
+    expect(isInView).toBe(true);
+    expect(await barriers(page)).toEqual([]);
+    await page.locator('body').press('s');
+    await page.getByText('Allowed for this session on this device').waitFor();
+  });
+
+  it('keeps the text of a file that was not saved beyond a reload', async () => {
+    fillWithSample(server);
+    const page = await open({ at: '#session/s-4' });
+    const openFile = async () => {
+      await page.getByRole('button', { name: 'Files' }).click();
+      await page.getByRole('button', { name: 'README.md' }).click();
+    };
+    await openFile();
+    await page.getByLabel('Text of /README.md').fill('not saved');
+    await page.waitForTimeout(200);
+    await page.reload();
+    await openFile();
+    await expect.poll(() => page.getByLabel('Text of /README.md').inputValue()).toBe('not saved');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Saved' }).waitFor();
+  });
+
+  it('says that there is no such session, and leads back', async () => {
+    server.handlers['v1.message.list'] = () => {
+      throw new Refusal('session.not_found', 'there is no session of this id');
+    };
+    const page = await open({ at: '#session/nonsense' });
+    await page.getByRole('heading', { name: 'There is no such session' }).waitFor();
+    await page.getByRole('button', { name: 'Begin a new session' }).click();
+    await page.getByRole('heading', { name: 'What shall be done?' }).waitFor();
   });
 
   it('shows an answer that was given elsewhere, and says that the line is back', async () => {

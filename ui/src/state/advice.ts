@@ -15,8 +15,18 @@ const ADVICE: { [code in Code | typeof LINE_CLOSED | typeof LINE_TIMEOUT]?: stri
   'auth.permission_denied': 'This sign-in may look on, but not do this.',
 };
 
+/** Requests of which the server complains; what it says is for those who wrote the page. */
+const OF_REQUESTS: readonly string[] = [
+  'rpc.invalid_request',
+  'rpc.invalid_argument',
+  'rpc.method_not_found',
+] satisfies Code[];
+
 /** An error in words: what happened, and what to do. */
 export function explain(error: unknown): string {
+  if (error instanceof RpcError && OF_REQUESTS.includes(error.code)) {
+    return 'The server did not take this request. Reload the page; it may be older than the server.';
+  }
   const message = error instanceof Error ? error.message : String(error);
   const advice = error instanceof RpcError ? ADVICE[error.code as Code] : undefined;
   if (isLineError(error)) {
@@ -24,4 +34,15 @@ export function explain(error: unknown): string {
   }
   const sentence = message === '' ? '' : `${message[0]!.toUpperCase()}${message.slice(1)}`;
   return [sentence.replace(/([^.!?])$/, '$1.'), advice].filter(Boolean).join(' ');
+}
+
+/** What of an error is for those who look closer, if there is anything. */
+export function detailsOf(error: unknown): string | null {
+  if (!(error instanceof RpcError) || isLineError(error)) {
+    return null;
+  }
+  if (OF_REQUESTS.includes(error.code)) {
+    return [`${error.code}: ${error.message}`, error.details].filter(Boolean).join('\n');
+  }
+  return error.details;
 }

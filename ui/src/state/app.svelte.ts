@@ -3,11 +3,12 @@ import { isTurnOver } from '../store/merge';
 import { Topic, type TopicState } from '../store/topic';
 import { Client, isUpdate, type ClientOptions, type LineState, type SignIn } from '../wire/client';
 import { isLineError, RpcError } from '../wire/errors';
-import type { LiveEvent, Methods, Project, Session } from '../wire/generated';
+import type { LiveEvent, Methods, Mode, ModelEntry, Project, Session } from '../wire/generated';
 import { newId } from '../wire/ids';
-import { explain } from './advice';
+import { detailsOf, explain } from './advice';
 import { waitOf } from './calls';
 import { Conversation } from './conversation.svelte';
+import type { FileDrafts } from './files.svelte';
 import { watch } from './watch';
 
 /** Something to tell the user until they have read it. */
@@ -15,6 +16,8 @@ export interface Notice {
   id: number;
   text: string;
   isError: boolean;
+  /** For those who look closer. */
+  details: string | null;
 }
 
 /** The draft of a session that does not exist yet. */
@@ -29,12 +32,18 @@ export class App {
   signIn = $state.raw<SignIn | null>(null);
   sessions = $state.raw<Session[]>([]);
   projects = $state.raw<Project[]>([]);
+  /** The model that answers where none is named. */
+  model = $state.raw<ModelEntry | null>(null);
   /** Calls that wait for the user, by session. */
   waiting = $state.raw<ReadonlyMap<string, number>>(new Map());
   /** Sessions in which something goes on. */
   busy = $state.raw<ReadonlySet<string>>(new Set());
   selected = $state<string | null>(null);
   conversation = $state.raw<Conversation | null>(null);
+  /** The address names a session that the server does not have. */
+  isMissing = $state(false);
+  /** The session that the last message on this page began. */
+  begun: string | null = null;
   notices = $state.raw<Notice[]>([]);
 
   readonly waitingElsewhere = $derived(
@@ -52,7 +61,7 @@ export class App {
       state: (state) => {
         this.line = state;
         if (state.phase === 'connected') {
-          void this.#loadProjects();
+          void this.#load();
         }
       },
       signedIn: (signIn) => this.#signedIn(signIn),
@@ -84,13 +93,16 @@ export class App {
       return;
     }
     this.selected = session_id;
+    this.isMissing = false;
     this.conversation?.close();
     this.conversation = null;
     this.#openSelected();
   }
 
-  /** Sends a message, beginning a session if none is shown. Rejects if it was not taken. */
-  async send(text: string, project_id: string | null): Promise<void> {
+  /**
+   * Sends a message, beginning a session (in a folder, in a mode) if none is shown. Rejects if it was not taken.
+   */
+  async send(text: string, project_id: string | null, mode: Mode | null = null): Promise<void> {
     const current = this.selected;
     const client_session_id = this.conversation?.session?.client_id ?? newId();
     const request: Methods['v1.message.send']['request'] = {
@@ -99,9 +111,11 @@ export class App {
       client_id: newId(),
       ...(current === null ? {} : { server_session_id: current }),
       ...(current === null && project_id !== null ? { project_id } : {}),
+      ...(current === null && mode !== null ? { mode } : {}),
     };
     const { session_id } = await this.#callUntilAnswered('v1.message.send', request);
     if (this.selected === current) {
+      this.begun = current === null ? session_id : this.begun;
       this.select(session_id);
     }
   }
@@ -111,7 +125,7 @@ export class App {
     await this.#client.call('v1.session.update', { session_id, title });
   }
 
-  /** Takes a session out of the list, with everything that was said in it. */
+  /** Takes a session out of the list; the server keeps it. */
   async remove(session_id: string): Promise<void> {
     const deleted_at = new Date().toISOString();
     await this.#client.call('v1.session.update', { session_id, deleted_at });
@@ -128,26 +142,51 @@ export class App {
     await (text === '' ? this.#database?.drafts.delete(key) : this.#database?.drafts.put({ key, text }));
   }
 
+  /** Texts of files that were not saved yet. */
+  get fileDrafts(): FileDrafts {
+    const table = () => {
+      if (this.#database === null) {
+        throw new Error('nobody is signed in');
+      }
+      return this.#database.file_drafts;
+    };
+    return {
+      paths: async (project_id) =>
+        (await table().where({ project_id }).primaryKeys()).map(([, path]) => path),
+      get: async (project_id, path) => table().get([project_id, path]),
+      put: async (draft) => void (await table().put(draft)),
+      delete: async (project_id, path) => table().delete([project_id, path]),
+    };
+  }
+
   /** Runs something that the user asked for, and tells them if it failed. */
   async attempt(action: () => Promise<unknown>): Promise<boolean> {
     try {
       await action();
       return true;
     } catch (error) {
-      this.tell(explain(error), true);
+      this.#tellError(error);
       return false;
     }
   }
 
   /** Shows a notice. */
-  tell(text: string, isError = false): void {
+  tell(text: string, isError = false, details: string | null = null): void {
     const others = this.notices.filter((notice) => notice.text !== text);
-    this.notices = [...others.slice(-2), { id: ++this.#noticeId, text, isError }];
+    this.notices = [...others.slice(-2), { id: ++this.#noticeId, text, isError, details }];
   }
 
   /** Takes a notice away. */
   dismiss(id: number): void {
     this.notices = this.notices.filter((notice) => notice.id !== id);
+  }
+
+  #tellError(error: unknown): void {
+    if (isLineError(error) && this.line.phase === 'signed_out') {
+      // The page says so itself, and what to do; no line comes back without it.
+      return;
+    }
+    this.tell(explain(error), true, detailsOf(error));
   }
 
   #signedIn(signIn: SignIn): void {
@@ -211,13 +250,16 @@ export class App {
     }
   }
 
-  async #loadProjects(): Promise<void> {
+  /** What does not come with the topic. */
+  async #load(): Promise<void> {
     try {
       this.projects = (await this.#client.call('v1.project.list', {})).items;
+      const models = (await this.#client.call('v1.models.list', {})).items;
+      this.model = models.find((model) => model.default) ?? null;
     } catch (error) {
       // A broken line is told of by the line itself, and with the next one they are asked for again.
       if (!isLineError(error)) {
-        this.tell(explain(error), true);
+        this.#tellError(error);
       }
     }
   }
@@ -227,9 +269,24 @@ export class App {
     if (session_id === null || this.#database === null || this.#topic === null) {
       return;
     }
-    const topic = this.#topic;
-    this.conversation = new Conversation(session_id, this.#client, this.#database);
-    void this.attempt(() => topic.open(session_id));
+    const [topic, database] = [this.#topic, this.#database];
+    const conversation = new Conversation(session_id, this.#client, database, () => void open());
+    const open = async () => {
+      try {
+        await topic.open(session_id);
+      } catch (error) {
+        if (this.conversation !== conversation) {
+          return;
+        }
+        if (isNoSession(error)) {
+          this.isMissing = true;
+        } else {
+          this.#tellError(error);
+        }
+      }
+    };
+    this.conversation = conversation;
+    void open();
   }
 
   async #callUntilAnswered<M extends keyof Methods>(
@@ -246,4 +303,12 @@ export class App {
       }
     }
   }
+}
+
+/** Whether an error says that there is no session of that id, also because it is no id. */
+function isNoSession(error: unknown): boolean {
+  return (
+    error instanceof RpcError &&
+    (error.code === 'session.not_found' || /^rpc\.invalid_(?:argument|request)$/.test(error.code))
+  );
 }

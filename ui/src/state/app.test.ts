@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { message, rtc, session, turn } from '../testing/entities';
 import { FakeServer, Refusal } from '../testing/fake-server';
 import { serveSample } from '../testing/sample';
+import { Database } from '../store/database';
 import { App } from './app.svelte';
 
 let server: FakeServer;
@@ -69,6 +70,47 @@ describe('the page', () => {
     expect(sends[0]?.request).toMatchObject({ project_id: 'project-1' });
     expect(sends[1]?.request).toMatchObject({ server_session_id: app.selected });
     expect(sends[1]?.request).not.toHaveProperty('project_id');
+  });
+
+  it('begins a session in a mode, if one was chosen', async () => {
+    await started();
+    await app.send('Hello', null, 'manual');
+    await app.send('And on', null, 'manual');
+    const sends = server.calls.filter(({ method }) => method === 'v1.message.send');
+    expect(sends.map(({ request }) => (request as { mode?: string }).mode)).toEqual(['manual', undefined]);
+  });
+
+  it.each([
+    ['session.not_found', 'there is no session'],
+    ['rpc.invalid_argument', 'UUID parsing failed'],
+  ])('says that there is no such session (%s)', async (code, text) => {
+    await started();
+    server.handlers['v1.message.list'] = () => {
+      throw new Refusal(code, `${text}\n{"field":"session_id"}`);
+    };
+    app.select('nonsense');
+    await until(() => app.isMissing);
+    expect(app.notices).toEqual([]);
+    app.select(null);
+    expect(app.isMissing).toBe(false);
+  });
+
+  it('loads the shown session again when another window has dropped it', async () => {
+    server.commit({ entity: 'session', data: session({ id: 's-1' }) });
+    server.commit({
+      entity: 'message',
+      data: message({ id: 'm-1', session_id: 's-1', global_offset: 1 }, { type: 'text', data: '' }),
+    });
+    await started();
+    app.select('s-1');
+    await until(() => app.conversation?.entries.length === 1);
+    await new Promise((resolve) => setImmediate(resolve));
+    const other = new Database(server.user);
+    await other.opened.delete('s-1');
+    await other.messages.clear();
+    other.close();
+    await until(() => app.conversation?.entries.length === 0);
+    await until(() => app.conversation?.entries.length === 1);
   });
 
   it('repeats a send whose reply was lost under the same id', async () => {
@@ -204,6 +246,11 @@ describe('the page', () => {
     ]);
     app.dismiss(app.notices[0]!.id);
     expect(app.notices).toEqual([]);
+    server.handlers['v1.message.send'] = () => {
+      throw new Refusal('file.not_text', '/a is not text\n{"reason":"fs.binary"}');
+    };
+    await app.attempt(() => app.send('Hello', null));
+    expect(app.notices).toMatchObject([{ text: '/a is not text.', details: '{"reason":"fs.binary"}' }]);
   });
 
   it('keeps a draft for each session', async () => {

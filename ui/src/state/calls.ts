@@ -47,13 +47,22 @@ export function stateOf(rtc: Rtc): string {
     case 'timeout':
       return 'timed out';
     case 'rejected':
-      return rtc.approval?.state === 'rejected' ? 'denied' : 'not run';
+      return rtc.approval?.state === 'rejected'
+        ? 'denied'
+        : wasStarted(rtc)
+          ? 'stopped while it ran'
+          : 'not run';
   }
+}
+
+/** Whether a call ever ran, maybe only for a part. */
+export function wasStarted(rtc: Rtc): boolean {
+  return rtc.attempt > 0;
 }
 
 /** How long the call took in milliseconds, without the time in which it waited for a Yes. */
 export function durationOf(rtc: Rtc): number | null {
-  if (rtc.completed_at === null || rtc.status === 'rejected') {
+  if (rtc.completed_at === null || (rtc.status === 'rejected' && !wasStarted(rtc))) {
     return null;
   }
   return Date.parse(rtc.completed_at) - Date.parse(rtc.approval?.decided_at ?? rtc.created_at);
@@ -93,6 +102,11 @@ export function targetOf(parameters: unknown): string {
   return path ?? textField(parameters, 'title') ?? textField(parameters, 'name') ?? '';
 }
 
+/** Which device, in words. */
+function placeOf(device: string, thisDevice: string | null): string {
+  return device === thisDevice ? 'on this device' : `on another device (${device.slice(0, 8)})`;
+}
+
 /** What was decided on an approval, and where. */
 export function decisionText(rtc: Rtc, thisDevice: string | null): string | null {
   const { approval } = rtc;
@@ -102,19 +116,71 @@ export function decisionText(rtc: Rtc, thisDevice: string | null): string | null
   if (approval.state === 'withdrawn') {
     return 'Not needed any more';
   }
-  const words = {
+  if (approval.decision === null) {
+    // Nobody answered: a mode or a rule that came later made the question needless.
+    return approval.state === 'approved' ? 'Allowed by the change of mode or a rule' : 'Not allowed any more';
+  }
+  const decision = {
     once: 'Allowed once',
     session: 'Allowed for this session',
     project: 'Allowed for this project',
     reject: 'Denied',
     never: 'Denied for good',
-  } as const;
-  const decision = approval.decision === null ? 'Answered' : words[approval.decision];
-  const where =
-    approval.decided_by === null
-      ? ''
-      : approval.decided_by === thisDevice
-        ? ' on this device'
-        : ` on another device (${approval.decided_by.slice(0, 8)})`;
+  }[approval.decision];
+  const where = approval.decided_by === null ? '' : ` ${placeOf(approval.decided_by, thisDevice)}`;
   return `${decision}${where}${approval.reason ? `: ${approval.reason}` : ''}`;
+}
+
+/** Where questions were answered, if the server tells it. */
+export function answerText(rtc: Rtc, thisDevice: string | null): string | null {
+  const device = rtc.tool_name === ASK_USER && isCallOver(rtc.status) ? textField(rtc, 'answered_by') : null;
+  return device === null ? null : `Answered ${placeOf(device, thisDevice)}`;
+}
+
+/** A part of what a call would do. */
+export interface Ask {
+  label: string;
+  text: string;
+  language: string;
+}
+
+/** The long texts that a tool is given, and what they are. */
+const TEXTS: Record<string, [name: string, label: string, language?: string][]> = {
+  script: [['code', 'Code that would run', 'javascript']],
+  edit: [
+    ['old_string', 'Text to replace'],
+    ['new_string', 'New text'],
+  ],
+  write: [['content', 'Text to write']],
+};
+
+/** What a call would do by its own arguments, all of them. */
+export function asksOf(tool: string, parameters: unknown): Ask[] {
+  const rest = { ...fieldsOf(parameters) };
+  const asks: Ask[] = [];
+  for (const [name, label, language = ''] of TEXTS[tool] ?? []) {
+    const text = textField(parameters, name);
+    if (text !== null) {
+      asks.push({ label, text, language });
+      delete rest[name];
+    }
+  }
+  const names = Object.keys(rest).filter((name) => rest[name] !== null);
+  // A line above says what the call is about.
+  if (asks.length === 0 || names.some((name) => name !== 'path' && name !== 'title')) {
+    asks.push({ label: 'Arguments', text: JSON.stringify(rest, null, 2), language: '' });
+  }
+  return asks;
+}
+
+/** Tools of which an approval shows more than their arguments. */
+const PREVIEWED: readonly string[] = ['script', 'edit', 'write'];
+
+/** Whether what a call would really do could not be shown. */
+export function isUnseen({ tool_name, preview }: Rtc): boolean {
+  if (!preview) {
+    return PREVIEWED.includes(tool_name);
+  }
+  // Words without a path are the reason why there is nothing to show.
+  return preview.kind === 'text' && (tool_name === 'script' || preview.paths.length === 0);
 }

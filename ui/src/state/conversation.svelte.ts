@@ -6,6 +6,7 @@ import type {
   CallProgress,
   Message,
   Mode,
+  Preview,
   Resolution,
   Rtc,
   Session,
@@ -34,7 +35,7 @@ export class Conversation {
   isLoadingEarlier = $state(false);
   #earlier = $state.raw<Message[]>([]);
   #live = $state.raw<ReadonlyMap<string, Message>>(new Map());
-  /** What running calls have told, by call. */
+  /** What calls have told while they ran, by call; of what is done the result has it. */
   told = $state.raw<ReadonlyMap<string, string>>(new Map());
   /** What has arrived since the last frame. */
   #arrived = new Map<string, Message>();
@@ -54,9 +55,24 @@ export class Conversation {
     readonly session_id: string,
     private readonly client: Client,
     database: Database,
+    /** Called when the store does not keep the session any more, because of another window. */
+    dropped: () => void,
     private readonly nextFrame: NextFrame = (callback) => void requestAnimationFrame(callback),
   ) {
+    let wasKept = false;
     this.#stops = [
+      watch(
+        async () => ({
+          isKept: await database.isKept(session_id),
+          isListed: (await database.sessions.get(session_id)) !== undefined,
+        }),
+        ({ isKept, isListed }) => {
+          if (wasKept && !isKept && isListed) {
+            dropped();
+          }
+          wasKept = isKept;
+        },
+      ),
       watch(
         () => database.messagesOf(session_id),
         (messages) => {
@@ -144,6 +160,11 @@ export class Conversation {
     await this.client.call('v1.session.set_mode', { session_id: this.session_id, mode });
   }
 
+  /** Asks again for what an approval of a call shows. */
+  async look(rtc_id: string): Promise<Preview | null> {
+    return (await this.client.call('v1.rtc.preview', { rtc_id })).preview;
+  }
+
   /** Answers an approval. */
   async approve(rtc_id: string, decision: ApprovalDecision, reason: string): Promise<void> {
     await this.client.call('v1.rtc.approve', { rtc_id, decision, ...(reason ? { reason } : {}) });
@@ -181,7 +202,8 @@ export class Conversation {
     }
     if (this.#arrivedProgress.length > 0) {
       const running = new Set(this.rtcs.filter((rtc) => !isCallOver(rtc.status)).map(({ id }) => id));
-      const told = new Map([...this.told].filter(([id]) => running.has(id)));
+      const done = new Set(this.rtcs.filter((rtc) => rtc.status === 'completed').map(({ id }) => id));
+      const told = new Map([...this.told].filter(([id]) => !done.has(id)));
       for (const { rtc_id, progress } of this.#arrivedProgress.splice(0)) {
         if (running.has(rtc_id) && progress.kind === 'text') {
           const before = told.get(rtc_id);

@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest';
 
 import { message, rtc, turn } from '../testing/entities';
-import type { ContentData, Message } from '../wire/generated';
-import { decisionText, durationOf, durationText, stateOf, targetOf, waitOf } from './calls';
+import type { ContentData, Message, Preview } from '../wire/generated';
+import {
+  answerText,
+  asksOf,
+  decisionText,
+  durationOf,
+  durationText,
+  isUnseen,
+  stateOf,
+  targetOf,
+  waitOf,
+} from './calls';
 import { entriesOf, withLive } from './entries';
 
 function say(number: number, content: ContentData, fields: Partial<Message> = {}): Message {
@@ -28,6 +38,38 @@ describe('what is shown of a conversation', () => {
       'user m-0',
     ]);
     expect(entries[1]).toMatchObject({ output: { output: 'text' }, rtc: { id: 'r-1' } });
+  });
+
+  it('has the answer of a turn before the message that was queued meanwhile, in whatever order they come', () => {
+    const one = { turn_id: 't-1' };
+    const two = { turn_id: 't-2' };
+    const messages = [
+      say(1, { type: 'text', data: 'First' }, { ...one, turn_offset: 1 }),
+      say(2, { type: 'markdown', data: 'I look' }, { ...one, turn_offset: 2 }),
+      say(3, { type: 'text', data: 'Second' }, { ...two, turn_offset: 1 }),
+      say(4, { type: 'markdown', data: 'Done with the first' }, { ...one, turn_offset: 3 }),
+      say(5, { type: 'text', data: 'Third' }, { streaming_status: 'pending' }),
+      say(6, { type: 'markdown', data: 'Done with the second' }, { ...two, turn_offset: 2 }),
+    ];
+    const shown = ['m-1', 'm-2', 'm-4', 'm-3', 'm-6', 'm-5'];
+    expect(entriesOf(messages, [], []).map(({ id }) => id)).toEqual(shown);
+    expect(entriesOf(messages.reverse(), [], []).map(({ id }) => id)).toEqual(shown);
+  });
+
+  it('has what was queued when a turn was stopped behind its end', () => {
+    const of = { turn_id: 't-1' };
+    const messages = [
+      say(1, { type: 'text', data: 'First' }, { ...of, turn_offset: 1 }),
+      say(2, { type: 'text', data: 'Queued' }, { ...of, turn_offset: 3 }),
+      say(3, { type: 'markdown', data: 'I look' }, { ...of, turn_offset: 2 }),
+    ];
+    const turns = [turn({ id: 't-1', session_id: 's-1', status: 'cancelled' })];
+    expect(entriesOf(messages, [], turns)).toMatchObject([
+      { id: 'm-1' },
+      { id: 'm-3' },
+      { kind: 'stopped', unread: 1 },
+      { id: 'm-2' },
+    ]);
   });
 
   it('passes over what this page does not know', () => {
@@ -68,6 +110,17 @@ describe('a call', () => {
     ['unknown_outcome', 'outcome unknown', rtc({ ...own, status: 'executing', outcome: 'unknown' })],
     [null, 'runs', rtc({ ...own, status: 'executing' })],
     [null, 'not run', rtc({ ...own, status: 'rejected', approval: { ...approval, state: 'withdrawn' } })],
+    [
+      null,
+      'stopped while it ran',
+      rtc({
+        ...own,
+        status: 'rejected',
+        attempt: 1,
+        effect: 'unknown',
+        approval: { ...approval, state: 'approved' },
+      }),
+    ],
     [null, 'denied', rtc({ ...own, status: 'rejected', approval: { ...approval, state: 'rejected' } })],
     [null, 'done', rtc({ ...own, tool_name: 'askUser', status: 'completed' })],
   ])('waits for %s and is said to be “%s”', (wait, words, record) => {
@@ -120,5 +173,47 @@ describe('a call', () => {
     expect(decisionText(rtc({ ...own, approval: decided }), 'd')).toBe('Denied on this device: no');
     expect(decisionText(rtc({ ...own, approval: decided }), 'e')).toBe('Denied on another device (d): no');
     expect(decisionText(rtc({ ...own, approval }), 'd')).toBeNull();
+  });
+
+  it('tells that nobody was asked after a change of the mode', () => {
+    const needless = { ...approval, state: 'approved' } as const;
+    expect(decisionText(rtc({ ...own, approval: needless }), 'd')).toMatch(/change of mode/);
+  });
+
+  it('tells where questions were answered, if the server does', () => {
+    const answered = { ...rtc({ ...own, tool_name: 'askUser', status: 'completed' }), answered_by: 'd' };
+    expect(answerText(answered, 'd')).toBe('Answered on this device');
+    expect(answerText(answered, 'e')).toBe('Answered on another device (d)');
+    expect(answerText(rtc({ ...own, tool_name: 'askUser', status: 'completed' }), 'd')).toBeNull();
+  });
+
+  const words = (text: string, paths: string[] = []) => ({ kind: 'text' as const, text, paths });
+  it.each<[string, Preview | null, boolean]>([
+    ['script', null, true],
+    ['script', words('The folder is not there.'), true],
+    ['script', { kind: 'code', text: 'x', paths: [] }, false],
+    ['edit', words('The folder is not there.'), true],
+    ['edit', words('It is not in the file.', ['/a']), false],
+    ['edit', { kind: 'diff', text: '', paths: ['/a'] }, false],
+    ['read', null, false],
+  ])('%s with the preview %j is unseen: %s', (tool_name, preview, isBlind) => {
+    expect(isUnseen(rtc({ ...own, tool_name, preview }))).toBe(isBlind);
+  });
+
+  it.each([
+    ['script', { title: 't', code: 'a()' }, [['Code that would run', 'a()']]],
+    [
+      'edit',
+      { path: '/a', old_string: 'a', new_string: 'b', replace_all: true },
+      [
+        ['Text to replace', 'a'],
+        ['New text', 'b'],
+        ['Arguments', JSON.stringify({ path: '/a', replace_all: true }, null, 2)],
+      ],
+    ],
+    ['write', { path: '/a', content: 'c' }, [['Text to write', 'c']]],
+    ['ls', { path: '/a' }, [['Arguments', JSON.stringify({ path: '/a' }, null, 2)]]],
+  ])('%s would do what %j says', (tool, parameters, parts) => {
+    expect(asksOf(tool, parameters).map(({ label, text }) => [label, text])).toEqual(parts);
   });
 });

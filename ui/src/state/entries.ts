@@ -8,7 +8,8 @@ export type Entry =
   | { kind: 'thinking'; id: string; text: string; isStreaming: boolean }
   | { kind: 'call'; id: string; call: ToolCall; output: ToolCall | null; rtc: Rtc | null }
   | { kind: 'error'; id: string; error: ErrorContent }
-  | { kind: 'stopped'; id: string };
+  /** `unread`: how many messages came too late for the turn, and stand behind this. */
+  | { kind: 'stopped'; id: string; unread: number };
 
 /** Parsed once: while text streams, the other messages are looked at in every frame. */
 const contents = new WeakMap<Message, ContentData | null>();
@@ -44,6 +45,44 @@ export function withLive(stored: Message[], live: ReadonlyMap<string, Message>):
   return [...shown, ...[...live.values()].filter((message) => !ids.has(message.id))];
 }
 
+/** Where messages stand: by the first user message that their turn took, then as the turn has them. */
+function inOrder(messages: Message[]): Message[] {
+  const firstOfTurn = new Map<string, number>();
+  for (const { turn_id, role, global_offset } of messages) {
+    if (turn_id !== null && role === 'user') {
+      firstOfTurn.set(turn_id, Math.min(firstOfTurn.get(turn_id) ?? Infinity, global_offset));
+    }
+  }
+  // A queued message belongs to no turn yet; it is read after everything that is there.
+  const rank = ({ turn_id, streaming_status, global_offset }: Message) =>
+    streaming_status === 'pending'
+      ? Infinity
+      : ((turn_id === null ? undefined : firstOfTurn.get(turn_id)) ?? global_offset);
+  const ranks = new Map(messages.map((message) => [message, rank(message)]));
+  return [...messages].sort((one, other) => {
+    const [first, second] = [ranks.get(one)!, ranks.get(other)!];
+    return first === second
+      ? one.turn_offset - other.turn_offset || one.global_offset - other.global_offset
+      : first < second
+        ? -1
+        : 1;
+  });
+}
+
+/** The last message of each stopped turn that the turn has seen; what the user said after it came too late. */
+function endsOfStopped(sorted: Message[], turns: Turn[]): Map<string, { turn: string; unread: number }> {
+  const stopped = new Set(turns.filter(({ status }) => status === 'cancelled').map(({ id }) => id));
+  const ends = new Map<string, { message: string; unread: number }>();
+  for (const { id, turn_id, role } of sorted) {
+    if (turn_id !== null && stopped.has(turn_id)) {
+      const former = ends.get(turn_id);
+      const isLate = former !== undefined && role === 'user';
+      ends.set(turn_id, isLate ? { ...former, unread: former.unread + 1 } : { message: id, unread: 0 });
+    }
+  }
+  return new Map([...ends].map(([turn, { message, unread }]) => [message, { turn, unread }]));
+}
+
 /**
  * Makes what is shown of messages and calls: a call and its result are one entry, a turn that was stopped says so at its
  * end, queued messages are last.
@@ -57,15 +96,8 @@ export function entriesOf(messages: Message[], rtcs: Rtc[], turns: Turn[]): Entr
       outputs.set(message.parent_message_id, content.data);
     }
   }
-  const sorted = [...messages].sort((one, other) => one.global_offset - other.global_offset);
-  const stopped = new Set(turns.filter(({ status }) => status === 'cancelled').map(({ id }) => id));
-  const lastOfStopped = new Map<string, string>();
-  for (const { id, turn_id } of sorted) {
-    if (turn_id !== null && stopped.has(turn_id)) {
-      lastOfStopped.set(turn_id, id);
-    }
-  }
-  const ends = new Map([...lastOfStopped].map(([turn, message]) => [message, turn]));
+  const sorted = inOrder(messages);
+  const ends = endsOfStopped(sorted, turns);
   const entries: Entry[] = [];
   for (const message of sorted) {
     const { id } = message;
@@ -73,13 +105,12 @@ export function entriesOf(messages: Message[], rtcs: Rtc[], turns: Turn[]): Entr
     if (entry !== null) {
       entries.push(entry);
     }
-    const turn = ends.get(id);
-    if (turn !== undefined) {
-      entries.push({ kind: 'stopped', id: `end of ${turn}` });
+    const end = ends.get(id);
+    if (end !== undefined) {
+      entries.push({ kind: 'stopped', id: `end of ${end.turn}`, unread: end.unread });
     }
   }
-  const isQueued = (entry: Entry) => entry.kind === 'user' && entry.isQueued;
-  return [...entries.filter((entry) => !isQueued(entry)), ...entries.filter(isQueued)];
+  return entries;
 }
 
 /** The same entry as long as nothing of it changes, so that a frame of streamed text touches one entry only. */

@@ -1,3 +1,4 @@
+import type { FileDraft } from '../store/database';
 import { RpcError } from '../wire/errors';
 import type { Code, FileEntry, FileKind, Methods } from '../wire/generated';
 import { explain } from './advice';
@@ -5,6 +6,14 @@ import { explain } from './advice';
 /** What the files need of a connection. */
 interface FilesLine {
   call<M extends keyof Methods>(method: M, request: Methods[M]['request']): Promise<Methods[M]['result']>;
+}
+
+/** Where texts that are not saved outlive the page. */
+export interface FileDrafts {
+  paths(project_id: string): Promise<string[]>;
+  get(project_id: string, path: string): Promise<FileDraft | undefined>;
+  put(draft: FileDraft): Promise<void>;
+  delete(project_id: string, path: string): Promise<void>;
 }
 
 /** A folder that is shown. */
@@ -22,10 +31,15 @@ export interface OpenFile {
   /** The file was changed or removed by somebody else since it was read. */
   isConflicting: boolean;
   isSaving: boolean;
+  /** It was saved since it was opened. */
+  wasSaved: boolean;
 }
 
 /** The most bytes of a file that is edited here; a larger one is for a real editor. */
 const MAX_BYTES = 2 * 1024 * 1024;
+
+/** Names by the numbers in them: f2 before f10. */
+const names = new Intl.Collator(undefined, { numeric: true });
 
 /** The folder of a project: a tree, and files that are edited by hand. */
 export class Files {
@@ -35,17 +49,47 @@ export class Files {
   files = $state<Record<string, OpenFile>>({});
   shown = $state<string | null>(null);
   error = $state<string | null>(null);
+  /** Files of which an unsaved text was left, maybe by the page before a reload. */
+  drafted = $state<string[]>([]);
 
   readonly file = $derived(this.shown === null ? undefined : this.files[this.shown]);
+
+  /** Texts whose drafts are not kept yet, or could not be. */
+  #unkept = new Set<string>();
+  /** Drafts are written one after the other, the last text of a file last. */
+  #keeping = new Map<string, Promise<void>>();
 
   constructor(
     readonly project_id: string,
     private readonly line: FilesLine,
+    private readonly drafts: FileDrafts,
   ) {}
+
+  /** Whether something would be lost with the page. */
+  get isUnkept(): boolean {
+    return this.#unkept.size > 0;
+  }
+
+  /** Takes over what the user has typed, and keeps it. */
+  type(path: string, text: string): void {
+    const file = this.files[path];
+    if (file) {
+      file.text = text;
+      void this.#keep(path);
+    }
+  }
+
+  /** Waits until what was typed until now is kept. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#keeping.values());
+  }
 
   /** Lists all folders that are open, again. */
   async refresh(): Promise<void> {
-    await Promise.all(this.expanded.map((path) => this.#list(path)));
+    await Promise.all([
+      this.drafts.paths(this.project_id).then((paths) => (this.drafted = paths)),
+      ...this.expanded.map((path) => this.#list(path)),
+    ]);
   }
 
   /** Opens or closes a folder. */
@@ -76,7 +120,7 @@ export class Files {
     this.error = null;
     if (!isChanged(this.files[path])) {
       try {
-        await this.#read(path);
+        await this.#open(path);
       } catch (error) {
         this.error = explain(error);
         return;
@@ -96,7 +140,10 @@ export class Files {
 
   /** Drops the user's changes and reads the file as it is now. */
   async reload(): Promise<void> {
-    await this.#change((file) => this.#read(file.path));
+    await this.#change(async (file) => {
+      await this.#read(file.path);
+      await this.#keep(file.path);
+    });
   }
 
   /** Saves, if the file is still what it was when it was read. */
@@ -124,11 +171,77 @@ export class Files {
       } while (cursor);
       const rank = (entry: FileEntry) => (entry.kind === 'folder' ? 0 : 1);
       const sorted = entries.sort(
-        (one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name),
+        (one, other) => rank(one) - rank(other) || names.compare(one.name, other.name),
       );
       this.folders[path] = { phase: 'listed', entries: sorted };
     } catch (error) {
       this.folders[path] = { phase: 'failed', reason: explain(error) };
+    }
+  }
+
+  /** Reads a file, and lays over it what the user has left unsaved. */
+  async #open(path: string): Promise<void> {
+    await this.#keeping.get(path);
+    const draft = await this.drafts.get(this.project_id, path).catch(() => undefined);
+    let isGone = false;
+    try {
+      await this.#read(path);
+    } catch (error) {
+      if (draft === undefined || !hasCode(error, 'file.not_found')) {
+        throw error;
+      }
+      // Removed in the meantime; what was typed is still there.
+      isGone = true;
+      this.files[path] = openFile(path, '', draft.hash);
+    }
+    const file = this.files[path]!;
+    if (draft === undefined) {
+      return;
+    }
+    if (draft.text === file.saved) {
+      await this.#keep(path);
+    } else {
+      const isConflicting = isGone || draft.hash !== file.hash;
+      Object.assign(file, { text: draft.text, hash: draft.hash, isConflicting });
+    }
+  }
+
+  /** Keeps the text of a file as it is now, or forgets it if it is saved. */
+  #keep(path: string): Promise<void> {
+    const isWaiting = this.#unkept.has(path) && this.#keeping.has(path);
+    this.#unkept.add(path);
+    if (isWaiting) {
+      // What is written now is followed by what the text is then.
+      return this.#keeping.get(path)!;
+    }
+    const keeping = this.#keepNow(path).finally(() => {
+      if (this.#keeping.get(path) === keeping) {
+        this.#keeping.delete(path);
+      }
+    });
+    this.#keeping.set(path, keeping);
+    return keeping;
+  }
+
+  async #keepNow(path: string): Promise<void> {
+    const { project_id } = this;
+    try {
+      let text;
+      do {
+        const file = this.files[path];
+        text = file?.text;
+        await (file && isChanged(file)
+          ? this.drafts.put({ project_id, path, text: file.text, hash: file.hash })
+          : this.drafts.delete(project_id, path));
+      } while (this.files[path]?.text !== text);
+      const others = this.drafted.filter((drafted) => drafted !== path);
+      this.drafted = isChanged(this.files[path]) ? [...others, path] : others;
+      this.#unkept.delete(path);
+    } catch {
+      // What is changed is still unkept, of which the page tells when it is left.
+      if (!isChanged(this.files[path])) {
+        this.#unkept.delete(path);
+      }
     }
   }
 
@@ -140,7 +253,7 @@ export class Files {
     }
     // As a text field gives it back; the server keeps the line ends that the file has.
     const saved = content.replaceAll('\r\n', '\n');
-    this.files[path] = { path, saved, hash, text: saved, isConflicting: false, isSaving: false };
+    this.files[path] = openFile(path, saved, hash);
   }
 
   /** Of the content on disk; nothing where there is no file any more. */
@@ -165,7 +278,8 @@ export class Files {
         content,
         base_hash,
       });
-      Object.assign(file, { saved: content, hash, isConflicting: false });
+      Object.assign(file, { saved: content, hash, isConflicting: false, wasSaved: true });
+      await this.#keep(file.path);
     } catch (error) {
       if (!hasCode(error, 'file.conflict') && !hasCode(error, 'file.not_found')) {
         throw error;
@@ -189,6 +303,10 @@ export class Files {
       file.isSaving = false;
     }
   }
+}
+
+function openFile(path: string, saved: string, hash: string): OpenFile {
+  return { path, saved, hash, text: saved, isConflicting: false, isSaving: false, wasSaved: false };
 }
 
 function hasCode(error: unknown, code: Code): boolean {

@@ -2,7 +2,21 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { RpcError } from '../wire/errors';
 import type { Methods } from '../wire/generated';
-import { Files, isChanged } from './files.svelte';
+import type { FileDraft } from '../store/database';
+import { Files, isChanged, type FileDrafts } from './files.svelte';
+
+/** What outlives a page; a page that is loaded again gets the same. */
+let kept: Map<string, FileDraft>;
+let isKeeping: boolean;
+let open: () => Files;
+
+const drafts: FileDrafts = {
+  paths: () => Promise.resolve([...kept.keys()]),
+  get: (_, path) => Promise.resolve(kept.get(path)),
+  put: (draft) =>
+    isKeeping ? Promise.resolve(void kept.set(draft.path, draft)) : Promise.reject(new Error('no room')),
+  delete: (_, path) => Promise.resolve(void kept.delete(path)),
+};
 
 let disk: Map<string, string>;
 let files: Files;
@@ -21,7 +35,9 @@ beforeEach(() => {
     'v1.fs.list': () => ({
       items: (
         [
-          ['b.txt', 'file'],
+          ['f10.txt', 'file'],
+          ['f100.txt', 'file'],
+          ['f2.txt', 'file'],
           ['z', 'folder'],
           ['a.txt', 'file'],
         ] as const
@@ -45,20 +61,76 @@ beforeEach(() => {
       return { path, hash: `#${content}`, size: content.length, created: false };
     },
   };
-  files = new Files('p-1', {
+  const line: ConstructorParameters<typeof Files>[1] = {
     call: async (method, request) => (answers[method] as (request: unknown) => never)(request),
-  });
+  };
+  open = () => new Files('p-1', line, drafts);
+  kept = new Map();
+  isKeeping = true;
+  files = open();
 });
 
 describe('files', () => {
-  it('lists folders first', async () => {
+  it('lists folders first, and names by their numbers', async () => {
     await files.refresh();
     const folder = files.folders['/'];
     expect(folder?.phase === 'listed' && folder.entries.map(({ name }) => name)).toEqual([
       'z',
       'a.txt',
-      'b.txt',
+      'f2.txt',
+      'f10.txt',
+      'f100.txt',
     ]);
+  });
+
+  it('keeps what was typed beyond a reload, and forgets it when it is saved', async () => {
+    await files.show('/a.txt');
+    files.type('/a.txt', 't');
+    files.type('/a.txt', 'typed');
+    expect(files.isUnkept).toBe(true);
+    await files.settled();
+    expect(files.isUnkept).toBe(false);
+    expect(kept.get('/a.txt')).toMatchObject({ text: 'typed', hash: '#one' });
+
+    files = open();
+    await files.refresh();
+    expect(files.drafted).toEqual(['/a.txt']);
+    await files.show('/a.txt');
+    expect(files.file).toMatchObject({ text: 'typed', saved: 'one', isConflicting: false });
+    await files.save();
+    expect(disk.get('/a.txt')).toBe('typed');
+    expect(kept.size).toBe(0);
+    expect(files.file?.wasSaved).toBe(true);
+  });
+
+  it('says that a file is another one than the draft was made from, also if it is gone', async () => {
+    await files.show('/a.txt');
+    files.type('/a.txt', 'mine');
+    await files.settled();
+    disk.set('/a.txt', 'theirs');
+    files = open();
+    await files.show('/a.txt');
+    expect(files.file).toMatchObject({ text: 'mine', isConflicting: true });
+    await files.save();
+    expect(disk.get('/a.txt')).toBe('theirs');
+
+    disk.delete('/a.txt');
+    files = open();
+    await files.show('/a.txt');
+    expect(files.file).toMatchObject({ text: 'mine', isConflicting: true });
+    await files.overwrite();
+    expect(disk.get('/a.txt')).toBe('mine');
+    expect(kept.size).toBe(0);
+  });
+
+  it('tells what could not be kept, until it is saved or dropped', async () => {
+    isKeeping = false;
+    await files.show('/a.txt');
+    files.type('/a.txt', 'typed');
+    await files.settled();
+    expect(files.isUnkept).toBe(true);
+    await files.reload();
+    expect(files.isUnkept).toBe(false);
   });
 
   it('saves what was changed', async () => {

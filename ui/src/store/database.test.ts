@@ -56,7 +56,7 @@ describe('the store', () => {
 
   it('keeps a bounded number of sessions, those opened last', async () => {
     for (let number = 1; number <= KEPT_SESSIONS + 2; number++) {
-      await database.openSession(snapshot(`s-${number}`));
+      await database.openSession(snapshot(`s-${number}`), { offset: 5, epoch: 'e' });
       await database.opened.update(`s-${number}`, { opened_at: number });
     }
     expect(await database.opened.count()).toBe(KEPT_SESSIONS);

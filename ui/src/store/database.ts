@@ -1,4 +1,4 @@
-import Dexie, { type Collection, type EntityTable, type InsertType } from 'dexie';
+import Dexie, { type Collection, type EntityTable, type InsertType, type Table } from 'dexie';
 
 import type { Message, Rtc, Session, Turn, Update } from '../wire/generated';
 import { isCallOver, isTurnOver, mergeMessage, mergeRtc, mergeTurn } from './merge';
@@ -22,6 +22,15 @@ interface Opened {
 interface Draft {
   key: string;
   text: string;
+}
+
+/** The text of a file that was not saved yet. */
+export interface FileDraft {
+  project_id: string;
+  path: string;
+  text: string;
+  /** What the content that it was made from is known by. */
+  hash: string;
 }
 
 /** What the server says of the end of one session. */
@@ -62,11 +71,13 @@ export class Database extends Dexie {
   declare readonly rtcs: EntityTable<Rtc, 'id'>;
   declare readonly opened: EntityTable<Opened, 'session_id'>;
   declare readonly drafts: EntityTable<Draft, 'key'>;
+  declare readonly file_drafts: Table<FileDraft, [string, string]>;
   declare readonly cursors: EntityTable<Cursor & { channel: 'topic' }, 'channel'>;
 
   constructor(user: string) {
-    super(`rtc-desktop-${user}`);
-    this.version(1).stores({
+    // What another window has stored is read, not what this one remembers of it.
+    super(`rtc-desktop-${user}`, { cache: 'disabled' });
+    const tables = {
       sessions: 'id',
       turns: 'id, session_id',
       messages: 'id, [session_id+global_offset]',
@@ -74,7 +85,12 @@ export class Database extends Dexie {
       opened: 'session_id, opened_at',
       drafts: 'key',
       cursors: 'channel',
-    });
+    };
+    this.version(1).stores(tables);
+    // What version 1 kept may have holes; without a cursor everything is loaded anew.
+    this.version(2)
+      .stores({ ...tables, file_drafts: '[project_id+path], project_id' })
+      .upgrade((change) => change.table('cursors').clear());
   }
 
   /** How far the stored data is, if there is any. */
@@ -93,6 +109,9 @@ export class Database extends Dexie {
       if (cursor?.epoch !== behind.epoch) {
         throw new Error('the stored data belongs to another epoch');
       }
+      if (updates[0] && updates[0].offset > cursor.offset + 1) {
+        throw new Error('the stored data is not as far as these updates');
+      }
       for (const { offset, update } of updates) {
         if (offset > cursor.offset && update !== null) {
           await this.#put(update);
@@ -104,9 +123,21 @@ export class Database extends Dexie {
     });
   }
 
-  /** Drops everything but drafts and takes over what the server says, which is at least as new as the cursor. */
-  async replace({ sessions, opened, turns, rtcs }: UserSnapshot, cursor: Cursor): Promise<void> {
-    await this.#change(async () => {
+  /**
+   * Drops everything but drafts and takes over what the server says, which is at least as new as the cursor. Stores
+   * nothing, and says so, if another window has stored in the meantime what is as new.
+   */
+  async replace(
+    { sessions, opened, turns, rtcs }: UserSnapshot,
+    cursor: Cursor,
+    former?: Cursor,
+  ): Promise<boolean> {
+    return this.#change(async () => {
+      const stored = await this.cursor();
+      const isAsNew = stored?.epoch === cursor.epoch && stored.offset >= cursor.offset;
+      if (isAsNew && stored.offset !== former?.offset) {
+        return false;
+      }
       await Promise.all(
         [this.sessions, this.turns, this.messages, this.rtcs, this.opened].map((table) => table.clear()),
       );
@@ -121,20 +152,44 @@ export class Database extends Dexie {
         await this.#putRtc(rtc);
       }
       await this.cursors.put({ channel: 'topic', ...cursor });
+      return true;
     });
   }
 
-  /** Keeps the messages of a session from now on. */
-  async openSession(snapshot: SessionSnapshot): Promise<void> {
-    await this.#change(async () => {
+  /**
+   * Keeps the messages of a session from now on: the snapshot, and what of the session changed since, up to a position.
+   * Stores nothing, and says so, if the stored data is beyond that position: what is at or before the cursor is never
+   * applied again, so the session would lack it for good.
+   */
+  async openSession(
+    snapshot: SessionSnapshot,
+    position: Cursor | undefined,
+    since: { offset: number; update: Update | null }[] = [],
+  ): Promise<boolean> {
+    return this.#change(async () => {
+      const cursor = await this.cursor();
+      if (cursor && (cursor.epoch !== position?.epoch || cursor.offset > position.offset)) {
+        return false;
+      }
       await this.#putSnapshot(snapshot);
+      for (const { update } of since) {
+        if (update !== null) {
+          await this.#put(update, snapshot.session_id);
+        }
+      }
       const surplus = (await this.opened.count()) - KEPT_SESSIONS;
       if (surplus > 0) {
         for (const { session_id } of await this.opened.orderBy('opened_at').limit(surplus).toArray()) {
           await this.#closeSession(session_id);
         }
       }
+      return true;
     });
+  }
+
+  /** Whether the messages of a session are kept; another window may have dropped them. */
+  async isKept(session_id: string): Promise<boolean> {
+    return this.#isOpened(session_id);
   }
 
   /** Notes that an opened session was looked at again; whether it is kept. */
@@ -152,7 +207,7 @@ export class Database extends Dexie {
     return this.#range(session_id).toArray();
   }
 
-  #change(change: () => Promise<void>): Promise<void> {
+  #change<T>(change: () => Promise<T>): Promise<T> {
     return this.transaction(
       'rw',
       [this.sessions, this.turns, this.messages, this.rtcs, this.opened, this.drafts, this.cursors],
@@ -160,10 +215,16 @@ export class Database extends Dexie {
     );
   }
 
-  async #put(update: Update): Promise<void> {
+  /** Takes over an update, or what of it belongs to one session. */
+  async #put(update: Update, session_id?: string): Promise<void> {
     for (const [index, item] of update.items.entries()) {
       const data = update.data_list?.[index];
       if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+        continue;
+      }
+      const isOfAnother =
+        item.entity === 'session' || ('session_id' in data && data['session_id'] !== session_id);
+      if (session_id !== undefined && isOfAnother) {
         continue;
       }
       const isGone = 'deleted_at' in data && typeof data.deleted_at === 'string';

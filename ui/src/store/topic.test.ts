@@ -1,92 +1,11 @@
 // @vitest-environment node
-import Dexie from 'dexie';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { message, rtc, session, turn } from '../testing/entities';
-import { FakeServer, type Connection } from '../testing/fake-server';
+import type { Connection } from '../testing/fake-server';
+import { closePage, inStep, openPage, run, server, type Page } from '../testing/pages';
 import { randomFrom } from '../testing/random';
-import { Client } from '../wire/client';
-import { Database, KEPT_MESSAGES } from './database';
-import { Topic, type TopicState } from './topic';
-
-let server: FakeServer;
-let opened: { client: Client; topic: Topic; database: Database }[];
-let databases = 0;
-
-beforeEach(() => {
-  // fake-indexeddb needs the real setImmediate.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
-  server = new FakeServer();
-  opened = [];
-});
-
-afterEach(async () => {
-  for (const { client, topic, database } of opened) {
-    topic.close();
-    client.close();
-    database.close();
-    await Dexie.delete(database.name);
-  }
-  vi.useRealTimers();
-});
-
-interface Page {
-  database: Database;
-  topic: Topic;
-  states: TopicState[];
-  cleared: () => number;
-}
-
-/** A page that is open: a client, its store, and the topic between them. */
-function openPage(name = `page-${databases++}`): Page {
-  const database = new Database(name);
-  const states: TopicState[] = [];
-  let cleared = 0;
-  let topic!: Topic;
-  const client = new Client(
-    {
-      endpoint: 'ws://server/connection/websocket',
-      fetchToken: () => Promise.resolve({ token: 't', user_id: server.user, device_id: 'device-1' }),
-      websocket: server.websocket,
-    },
-    { state: () => {}, signedIn: () => topic.start() },
-  );
-  topic = new Topic(server.topic, client, database, {
-    state: (state) => states.push(state),
-    cleared: () => cleared++,
-  });
-  client.connect();
-  opened.push({ client, topic, database });
-  return { database, topic, states, cleared: () => cleared };
-}
-
-function closePage(page: Page): void {
-  const entry = opened.find(({ database }) => database === page.database)!;
-  entry.topic.close();
-  entry.client.close();
-  entry.database.close();
-}
-
-/** Lets timers, sockets and the store run for a while of fake time. */
-async function run(milliseconds: number): Promise<void> {
-  for (let passed = 0; passed < milliseconds; passed += 50) {
-    await vi.advanceTimersByTimeAsync(50);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-/** Runs until the page has stored everything. */
-async function inStep(page: Page): Promise<void> {
-  for (let tries = 0; tries < 2_000; tries++) {
-    await run(50);
-    const cursor = await page.database.cursor();
-    if (cursor?.offset === server.offset && cursor.epoch === server.epoch) {
-      await page.topic.settled();
-      return;
-    }
-  }
-  throw new Error(`not in step: ${JSON.stringify(await page.database.cursor())}, server ${server.offset}`);
-}
+import { KEPT_MESSAGES, type Database } from './database';
 
 /** All that is stored, in a form that can be compared. */
 async function dump(database: Database): Promise<unknown> {

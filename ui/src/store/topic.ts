@@ -34,6 +34,8 @@ const MAX_SESSIONS = 500;
 /** Sessions that are looked through for what waits for the user when there is no cache. */
 const SESSIONS_LOOKED_INTO = 20;
 const LIST_PAGE = 1_000;
+/** How often a session is loaded again because the cache was replaced while it was loaded. */
+const MAX_OPENINGS = 5;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
@@ -100,11 +102,7 @@ export class Topic {
   /** Keeps a session from now on, loading it if it is not kept yet. */
   open(session_id: string): Promise<void> {
     this.#shown = session_id;
-    return this.#enqueue(async () => {
-      if (!(await this.database.touch(session_id))) {
-        await this.database.openSession(await this.#snapshot(session_id));
-      }
-    });
+    return this.#enqueue(() => this.#open(session_id));
   }
 
   /** Waits for everything that has arrived until now to be stored. */
@@ -114,6 +112,51 @@ export class Topic {
       tail = this.#tail;
       await tail;
     } while (tail !== this.#tail);
+  }
+
+  async #open(session_id: string): Promise<void> {
+    for (let tries = 0; tries < MAX_OPENINGS; tries++) {
+      if (await this.database.touch(session_id)) {
+        return;
+      }
+      // The position first, so that the snapshot is at least as new.
+      const position = await this.database.cursor();
+      if (await this.#keep(await this.#snapshot(session_id), position)) {
+        return;
+      }
+    }
+    throw new Error('the session changes faster than it can be loaded');
+  }
+
+  /**
+   * Stores a snapshot that was taken at a position. Where another window has stored more in the meantime, it is brought
+   * as far from the history; if that cannot be, nothing is stored.
+   */
+  async #keep(snapshot: SessionSnapshot, position: Cursor | undefined): Promise<boolean> {
+    const since: Publication[] = [];
+    while (!(await this.database.openSession(snapshot, position, since))) {
+      const news = position === undefined ? [] : await this.#since(position);
+      if (position === undefined || news.length === 0) {
+        return false;
+      }
+      since.push(...news);
+      position = { offset: news.at(-1)!.offset, epoch: position.epoch };
+    }
+    return true;
+  }
+
+  /** What came after a position; nothing if the history does not go on from it. */
+  async #since(position: Cursor): Promise<Publication[]> {
+    try {
+      const { publications, top } = await this.line.history(this.channel, HISTORY_PAGE, position);
+      const news = newer(publications, position);
+      return top.epoch === position.epoch && isContiguous(news, position) ? news : [];
+    } catch (error) {
+      if (isPositionLost(error)) {
+        return [];
+      }
+      throw error;
+    }
   }
 
   #enqueue<T>(step: () => Promise<T>): Promise<T> {
@@ -223,6 +266,7 @@ export class Topic {
   /** Drops the cache and loads by query what still exists. */
   async #reload(): Promise<void> {
     this.listener.state({ phase: 'loading' });
+    const former = await this.database.cursor();
     // The position first: what the queries say is at least as new, and applying an update twice changes nothing.
     const { top } = await this.line.history(this.channel, 0);
     const sessions = await this.#sessions();
@@ -239,7 +283,10 @@ export class Topic {
         }
       }
     }
-    await this.database.replace({ sessions, opened, turns, rtcs }, top);
+    const isStored = await this.database.replace({ sessions, opened, turns, rtcs }, top, former);
+    if (!isStored && shown) {
+      await this.#open(shown.id);
+    }
     this.#current();
   }
 

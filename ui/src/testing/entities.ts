@@ -91,3 +91,27 @@ export function rtc(fields: Partial<Rtc> & { id: string; session_id: string }): 
     ...fields,
   };
 }
+
+/** A script that waits for a Yes. */
+export const waiting = (fields: Partial<Rtc> = {}): Rtc =>
+  rtc({
+    id: 'r-1',
+    session_id: 's-1',
+    tool_name: 'script',
+    parameters: { code: 'let a = 1;' },
+    approval: {
+      state: 'open',
+      why: 'A script',
+      decision: null,
+      reason: null,
+      decided_at: null,
+      decided_by: null,
+    },
+    preview: {
+      kind: 'code',
+      text: 'let a = 1; //\u202e evil',
+      paths: ['/a.txt'],
+      program: { digest: 'd', params: { n: 7 } },
+    },
+    ...fields,
+  });

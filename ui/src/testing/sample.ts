@@ -229,6 +229,21 @@ export function serveSample(server: FakeServer): void {
         },
       ],
     }),
+    'v1.models.list': () => ({
+      items: [
+        {
+          name: 'scripted',
+          api: 'openai-chat',
+          model: 'scripted-1',
+          base_url: 'http://127.0.0.1:18080',
+          spoken: true,
+          key: 'not_needed',
+          context: null,
+          default: true,
+        },
+      ],
+    }),
+    'v1.rtc.preview': ({ rtc_id }) => ({ preview: open(rtc_id).preview ?? null }),
     'v1.fs.list': ({ path }) => {
       const prefix = path == null || path === '/' ? '/' : `${path}/`;
       const names = [...files.keys()]
@@ -305,7 +320,7 @@ export function serveSample(server: FakeServer): void {
       }
       return { success: true };
     },
-    'v1.message.send': ({ content_data, client_session_id, client_id, server_session_id }) => {
+    'v1.message.send': ({ content_data, client_session_id, client_id, server_session_id, mode }) => {
       const id = server_session_id ?? `session-of-${client_session_id}`;
       const text = content_data.type === 'text' ? content_data.data : content_data.data.text;
       if (!server.sessions.has(id)) {
@@ -316,6 +331,7 @@ export function serveSample(server: FakeServer): void {
             client_id: client_session_id,
             title: text.slice(0, 50),
             updated_at: '2026-01-01T13:00:00Z',
+            ...(mode == null ? {} : { mode }),
           }),
         });
       }

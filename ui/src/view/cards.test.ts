@@ -1,76 +1,11 @@
-import { flushSync, mount, unmount, type Component } from 'svelte';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { flushSync } from 'svelte';
+import { describe, expect, it, vi } from 'vitest';
 
-import type { App } from '../state/app.svelte';
-import { rtc } from '../testing/entities';
-import type { Rtc } from '../wire/generated';
+import { button, find, press, show, type } from '../testing/dom';
+import { rtc, waiting } from '../testing/entities';
 import ApprovalCard from './ApprovalCard.svelte';
-import Composer from './Composer.svelte';
 import QuestionCard from './QuestionCard.svelte';
 import UnknownOutcomeCard from './UnknownOutcomeCard.svelte';
-
-const mounted: object[] = [];
-
-afterEach(async () => {
-  for (const component of mounted.splice(0)) {
-    await unmount(component);
-  }
-  document.body.replaceChildren();
-});
-
-function show<Props extends Record<string, unknown>>(component: Component<Props>, props: Props): void {
-  mounted.push(mount(component, { target: document.body, props }));
-  flushSync();
-}
-
-function find<E extends HTMLElement>(selector: string): E {
-  const element = document.querySelector<E>(selector);
-  if (!element) {
-    throw new Error(`there is no ${selector} in ${document.body.innerHTML}`);
-  }
-  return element;
-}
-
-function button(name: string): HTMLButtonElement {
-  return [...document.querySelectorAll('button')].find((button) => button.textContent?.includes(name))!;
-}
-
-function press(element: Element, key: string, more: KeyboardEventInit = {}): boolean {
-  const isLeft = element.dispatchEvent(
-    new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true, ...more }),
-  );
-  flushSync();
-  return !isLeft;
-}
-
-function type(element: HTMLInputElement | HTMLTextAreaElement, text: string): void {
-  element.value = text;
-  element.dispatchEvent(new Event('input', { bubbles: true }));
-  flushSync();
-}
-
-const waiting = (fields: Partial<Rtc> = {}): Rtc =>
-  rtc({
-    id: 'r-1',
-    session_id: 's-1',
-    tool_name: 'script',
-    parameters: { code: 'let a = 1;' },
-    approval: {
-      state: 'open',
-      why: 'A script',
-      decision: null,
-      reason: null,
-      decided_at: null,
-      decided_by: null,
-    },
-    preview: {
-      kind: 'code',
-      text: 'let a = 1; //\u202e evil',
-      paths: ['/a.txt'],
-      program: { digest: 'd', params: { n: 7 } },
-    },
-    ...fields,
-  });
 
 describe('an approval', () => {
   it('shows all that would run: code, parameters and paths, with nothing hidden in it', () => {
@@ -123,6 +58,87 @@ describe('an approval', () => {
     expect(decide).toHaveBeenCalledOnce();
     answered();
     await Promise.resolve();
+  });
+});
+
+describe('an approval of what cannot be shown', () => {
+  const words = { kind: 'text', text: 'The folder is not there.', paths: [] } as const;
+
+  it('shows what the call says itself, and can be refused only', () => {
+    const decide = vi.fn(() => Promise.resolve());
+    show(ApprovalCard, { rtc: waiting({ preview: { ...words, paths: [] } }), decide });
+    expect(document.body.textContent).toContain('The folder is not there.');
+    expect(document.body.textContent).toContain('let a = 1;');
+    expect(document.body.textContent).toContain('cannot be allowed');
+    expect(button('Allow once')).toBeUndefined();
+    for (const key of ['y', 's', 'p']) {
+      press(find('[role=group]'), key);
+    }
+    expect(decide).not.toHaveBeenCalled();
+    expect(button('Deny')).toBeDefined();
+  });
+
+  it('is looked at again, and can be allowed once it can be shown', async () => {
+    const look = vi.fn(() => Promise.resolve({ kind: 'code' as const, text: 'the real code', paths: [] }));
+    const decide = vi.fn(() => Promise.resolve());
+    show(ApprovalCard, { rtc: waiting({ preview: { ...words, paths: [] } }), decide, look });
+    button('Look again').click();
+    await new Promise((resolve) => setTimeout(resolve));
+    flushSync();
+    expect(document.body.textContent).toContain('the real code');
+    button('Allow once').click();
+    expect(decide).toHaveBeenCalledExactlyOnceWith('once', '');
+  });
+});
+
+describe('a long approval', () => {
+  it('says how much is not shown, next to the answers, and shows it', () => {
+    const text = Array.from({ length: 300 }, (_, line) => `line ${line}`).join('\n');
+    const preview = { kind: 'code' as const, text, paths: [] };
+    show(ApprovalCard, { rtc: waiting({ preview }), decide: () => Promise.resolve() });
+    expect(document.body.textContent).not.toContain('line 299');
+    button('276 more lines').click();
+    flushSync();
+    expect(document.body.textContent).toContain('line 299');
+    expect(button('more lines')).toBeUndefined();
+  });
+
+  it('counts the characters of a line that is long', () => {
+    const preview = { kind: 'code' as const, text: `${' '.repeat(9_000)}evil()`, paths: [] };
+    show(ApprovalCard, { rtc: waiting({ preview }), decide: () => Promise.resolve() });
+    button('7,006 more characters').click();
+    flushSync();
+    expect(document.body.textContent).toContain('evil()');
+  });
+});
+
+describe('the keys of an approval', () => {
+  const shown = () => {
+    const decide = vi.fn(() => Promise.resolve());
+    show(ApprovalCard, { rtc: waiting(), decide });
+    return decide;
+  };
+
+  it('work from anywhere', () => {
+    const decide = shown();
+    press(document.body, 's');
+    expect(decide).toHaveBeenCalledExactlyOnceWith('session', '');
+  });
+
+  it('are letters where something is typed', () => {
+    const decide = shown();
+    const field = document.createElement('textarea');
+    document.body.append(field);
+    press(field, 'y');
+    expect(decide).not.toHaveBeenCalled();
+  });
+
+  it('are those of the first card, if there are several', () => {
+    const first = shown();
+    const second = shown();
+    press(document.body, 'y');
+    expect(first).toHaveBeenCalledOnce();
+    expect(second).not.toHaveBeenCalled();
   });
 });
 
@@ -211,69 +227,5 @@ describe('an unknown outcome', () => {
     expect(document.body.textContent).toContain('The file differs.');
     button(name).click();
     expect(resolve).toHaveBeenCalledExactlyOnceWith(decision);
-  });
-});
-
-describe('the composer', () => {
-  function compose(more: { isBusy?: boolean; obstacle?: string } = {}) {
-    const app = {
-      selected: 's-1',
-      signIn: null,
-      draft: () => Promise.resolve('kept'),
-      setDraft: vi.fn(() => Promise.resolve()),
-      send: vi.fn(() => Promise.resolve()),
-      attempt: async (action: () => Promise<unknown>) => {
-        await action();
-        return true;
-      },
-    };
-    const stop = vi.fn();
-    const props = {
-      app: app as unknown as App,
-      project_id: null,
-      isBusy: false,
-      obstacle: null,
-      stop,
-      ...more,
-    };
-    show(Composer, props);
-    return { app, stop, field: find<HTMLTextAreaElement>('textarea') };
-  }
-
-  it('sends by Enter, but not while an input method composes, and not by Shift+Enter', () => {
-    const { app, field } = compose();
-    type(field, '你好');
-    expect(press(field, 'Enter', { isComposing: true })).toBe(false);
-    expect(press(field, 'Enter', { keyCode: 229 })).toBe(false);
-    expect(press(field, 'Enter', { shiftKey: true })).toBe(false);
-    expect(app.send).not.toHaveBeenCalled();
-    expect(press(field, 'Enter')).toBe(true);
-    expect(app.send).toHaveBeenCalledExactlyOnceWith('你好', null);
-  });
-
-  it('begins with the draft of the session and keeps what is typed', async () => {
-    const { app, field } = compose();
-    await Promise.resolve();
-    flushSync();
-    expect(field.value).toBe('kept');
-    type(field, 'more');
-    expect(app.setDraft).toHaveBeenLastCalledWith('s-1', 'more');
-  });
-
-  it('stops while a turn runs and nothing is typed', () => {
-    const { stop, field } = compose({ isBusy: true });
-    button('Stop').click();
-    expect(stop).toHaveBeenCalledOnce();
-    type(field, 'next');
-    expect(button('Stop')).toBeUndefined();
-    expect(button('Send').disabled).toBe(false);
-  });
-
-  it('sends nothing where nothing can be sent', () => {
-    const { app, field } = compose({ obstacle: 'This session is closed' });
-    expect(field.placeholder).toBe('This session is closed');
-    type(field, 'x');
-    press(field, 'Enter');
-    expect(app.send).not.toHaveBeenCalled();
   });
 });

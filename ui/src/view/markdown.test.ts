@@ -90,4 +90,15 @@ describe('what a model writes', () => {
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2));
     expect(after.length).toBe(4);
   });
+
+  it('has boxes that are only looked at before the steps of a list', () => {
+    const list = render('* [ ] to do\n* [x] `code` done\n* [y] neither\n\n[ ] no list');
+    const items = [...list.querySelectorAll('li')].map((item) => [item.dataset['task'], item.textContent]);
+    expect(items).toEqual([
+      ['open', '☐ to do'],
+      ['done', '☑ code done'],
+      [undefined, '[y] neither'],
+    ]);
+    expect(list.querySelector('p')!.textContent).toBe('[ ] no list');
+  });
 });

@@ -31,7 +31,7 @@ const TAGS = [
   'tr',
   'ul',
 ];
-const ATTRIBUTES = ['href', 'title', 'start', 'data-align', 'data-language', 'target', 'rel'];
+const ATTRIBUTES = ['data-task', 'href', 'title', 'start', 'data-align', 'data-language', 'target', 'rel'];
 
 const markdown = new MarkdownIt({ html: false, linkify: false });
 markdown.validateLink = (url) => /^(?:https?:|mailto:)/i.test(url.trim());
@@ -53,6 +53,21 @@ markdown.renderer.rules['fence'] = (tokens, index) => {
   const language = /^[\w+#.-]{1,20}/.exec(info.trim())?.[0] ?? '';
   return `<pre data-language="${language}"><code>${markdown.utils.escapeHtml(content)}</code></pre>\n`;
 };
+// A step that is to be done or is done has a box, which is only looked at.
+markdown.core.ruler.after('inline', 'task', ({ tokens }) => {
+  for (const [index, item] of tokens.entries()) {
+    const inline = tokens[index + 2];
+    if (item.type !== 'list_item_open' || inline?.type !== 'inline') {
+      continue;
+    }
+    const first = inline.children?.[0];
+    const mark = first?.type === 'text' ? /^\[([ xX])\] /.exec(first.content) : null;
+    if (first && mark) {
+      item.attrSet('data-task', mark[1] === ' ' ? 'open' : 'done');
+      first.content = `${mark[1] === ' ' ? '☐' : '☑'} ${first.content.slice(mark[0].length)}`;
+    }
+  }
+});
 for (const cell of ['th_open', 'td_open']) {
   // Alignment comes as an inline style, which the page's policy refuses.
   markdown.renderer.rules[cell] = (tokens, index, options, _environment, renderer) => {

@@ -37,3 +37,37 @@ export function diffLines(diff: string): DiffLine[] {
     return { kind, text };
   });
 }
+
+/** A text of which only the beginning is shown, and how much is left out. */
+export interface Folded {
+  text: string;
+  lines: number;
+  characters: number;
+}
+
+/** The beginning of a text, in lines and, where lines are long, in characters. */
+export function folded(text: string, maxLines: number, maxCharacters: number): Folded {
+  const all = text.replace(/\n$/, '').split('\n');
+  // One line more needs no more room than to say that there is one.
+  const some = all.length > maxLines + 1 ? all.slice(0, maxLines) : all;
+  const shown = some.join('\n');
+  if (shown.length <= maxCharacters + 200) {
+    return { text: shown, lines: all.length - some.length, characters: 0 };
+  }
+  let end = maxCharacters;
+  if (/[\ud800-\udbff]/.test(shown[end - 1]!)) {
+    end -= 1;
+  }
+  const cut = shown.slice(0, end);
+  return { text: cut, lines: all.length - cut.split('\n').length, characters: text.length - end };
+}
+
+/** How much is left out, in words; nothing if nothing is. */
+export function moreText(parts: Folded[]): string | null {
+  const lines = parts.reduce((sum, part) => sum + part.lines, 0);
+  if (lines > 0) {
+    return lines === 1 ? '1 more line' : `${lines.toLocaleString()} more lines`;
+  }
+  const characters = parts.reduce((sum, part) => sum + part.characters, 0);
+  return characters > 0 ? `${characters.toLocaleString()} more characters` : null;
+}

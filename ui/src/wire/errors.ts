@@ -5,6 +5,8 @@ export class RpcError extends Error {
   constructor(
     readonly code: string,
     message: string,
+    /** More for programs, as it was sent. */
+    readonly details: string | null = null,
   ) {
     super(message);
   }
@@ -36,7 +38,7 @@ export function isLineError(error: unknown): boolean {
   return error instanceof RpcError && (error.code === LINE_CLOSED || error.code === LINE_TIMEOUT);
 }
 
-/** Makes an `RpcError` of what the client library rejects with: `{code: number, message: "code: text"}`. */
+/** Makes an `RpcError` of what the client library rejects with: `{code: number, message: "code: text"}`, with details on a second line. */
 export function toRpcError(reason: unknown): RpcError {
   if (reason instanceof RpcError) {
     return reason;
@@ -47,6 +49,8 @@ export function toRpcError(reason: unknown): RpcError {
   if (known !== undefined) {
     return new RpcError(known, text);
   }
-  const split = /^([a-z][a-z_]*(?:\.[a-z_]+)*): ([\s\S]*)$/.exec(text);
-  return split ? new RpcError(split[1]!, split[2]!) : new RpcError('rpc.internal_error', text);
+  const split = /^([a-z][a-z_]*(?:\.[a-z_]+)*): ([^\n]*)(?:\n([\s\S]*))?$/.exec(text);
+  return split
+    ? new RpcError(split[1]!, split[2]!, split[3] ?? null)
+    : new RpcError('rpc.internal_error', text);
 }
