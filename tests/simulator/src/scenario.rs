@@ -206,7 +206,7 @@ impl Scenario {
 }
 
 /// One scenario in so many has clients: a run with one takes several times as long, for its frames are text.
-const WITH_CLIENTS: u8 = 8;
+const WITH_CLIENTS: u8 = 16;
 
 /// Made apart from everything else, which is the same with and without them.
 fn clients(seed: u64) -> Vec<ClientPlan> {
