@@ -3,7 +3,8 @@
 use rtc_model::{AssistantBlock, ModelId};
 use rtc_tool::{Access, Kind, Subject};
 use rtc_types::{
-    ApprovalDecision, ApprovalState, MessageId, Mode, Program, Rule, SessionId, Timestamp, ToolCallId, TurnId,
+    ApprovalDecision, ApprovalState, MessageId, Mode, Preview, PreviewKind, Program, Rule, SessionId,
+    Timestamp, ToolCallId, TurnId,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,11 @@ pub type StoredMessage = Stored<rtc_types::Message, MessagePrivate>;
 /// A call and its mark.
 pub type StoredRtc = Stored<rtc_types::Rtc, RtcPrivate>;
 
+/// Whether a preview shows what a call would do, and not only why that cannot be shown.
+pub(crate) fn shows(preview: &Preview) -> bool {
+    preview.kind != PreviewKind::Text || !preview.paths.is_empty()
+}
+
 /// Whether a call runs a program that it only names: it may be another one when its turn comes.
 pub(crate) fn is_named_program(subject: &Subject) -> bool {
     subject.access == Access::Exec && subject.digest.is_none()
@@ -99,6 +105,13 @@ impl StoredRtc {
     pub(crate) fn waits_for_approval(&self) -> bool {
         let approval = self.entity.approval.as_ref();
         approval.is_some_and(|approval| approval.state == ApprovalState::Open)
+    }
+
+    /// Whether the user is asked about it, and what it would do could not be shown. What a program is that was only named
+    /// is settled when it is called.
+    pub(crate) fn asks_blindly(&self) -> bool {
+        let is_shown = self.entity.preview.as_ref().is_some_and(shows);
+        self.waits_for_approval() && !is_shown && !is_named_program(&self.private.subject)
     }
 
     /// Whether it changes nothing, whoever runs it.

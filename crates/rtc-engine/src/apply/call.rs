@@ -13,7 +13,7 @@ use crate::Error;
 use crate::command::{Done, Effect, Outcome, Resolution, Write};
 use crate::draft::{Draft, NewMessage};
 use crate::state::Call;
-use crate::stored::Mark;
+use crate::stored::{Mark, shows};
 
 /// How a call ended.
 #[derive(Debug, Clone)]
@@ -282,7 +282,13 @@ pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -
     };
     let call = &mut draft.state.calls[index];
     // What a user is shown, or has said Yes to, stays what it was; so does a program once it is known what it is. An
-    // approval that became needless, and is needed again, was answered by nobody.
+    // approval that became needless, and is needed again, was answered by nobody. Where nothing could be shown, what can
+    // be shown by now is.
+    if call.stored.asks_blindly() && preview.as_ref().is_some_and(shows) {
+        call.stored.entity.preview = preview;
+        put(draft, index);
+        return Done::Ok;
+    }
     let approval = call.stored.entity.approval.as_ref();
     let is_users = approval.is_some_and(|a| a.state == ApprovalState::Open || a.decision.is_some());
     if is_users || call.claimed {

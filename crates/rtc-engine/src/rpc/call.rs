@@ -45,6 +45,13 @@ impl Engine {
     }
 
     pub(super) async fn rtc_preview(&self, caller: &Caller, ask: RtcPreview) -> Result<Previewed, RpcError> {
+        let stored = self.shown_rtc(caller, ask.rtc_id).await?;
+        if !stored.asks_blindly() {
+            let preview = stored.entity.preview;
+            return Ok(Previewed { preview });
+        }
+        // What could not be shown when the call was made may be by now.
+        self.settle(&stored).await?;
         let preview = self.shown_rtc(caller, ask.rtc_id).await?.entity.preview;
         Ok(Previewed { preview })
     }

@@ -113,8 +113,34 @@ fn what_has_become_stricter_since_the_call_was_made_counts() {
     assert_eq!(lane.rtc(rtc).preview, Some(preview("/a")));
 }
 
-/// What was planned in one mode and is decided in another is looked at first.
+#[test]
+fn what_could_not_be_shown_is_shown_once_it_can_be() {
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let rtc = lane.open(0);
+    lane.tell(Command::SetMode(Mode::Manual));
+    lane.claim(0, true).unwrap();
+    let reason = Preview {
+        kind: PreviewKind::Text,
+        text: "the folder is not there".into(),
+        paths: Vec::new(),
+        program: None,
+    };
+    let look = |lane: &mut Lane, preview: Preview| {
+        lane.tell(Command::AskFor {
+            rtc,
+            preview: Some(preview),
+        });
+        lane.rtc(rtc).preview.clone().unwrap()
+    };
+    assert_eq!(look(&mut lane, reason.clone()), reason);
+    assert_eq!(look(&mut lane, reason.clone()), reason);
+    assert_eq!(look(&mut lane, preview("/a")), preview("/a"));
+    // From now on the user has seen it.
+    assert_eq!(look(&mut lane, preview("/b")), preview("/a"));
+    assert_eq!(look(&mut lane, reason), preview("/a"));
+}
 
+/// What was planned in one mode and is decided in another is looked at first.
 #[test]
 fn nobody_is_asked_about_what_was_not_looked_at() {
     let unseen = |subject: Subject| {
