@@ -112,6 +112,8 @@ export type Content = string;
 export type ContentData =
   /** What the user typed. */
   | { type: "text"; data: string }
+  /** What the user typed, with what belongs to it. */
+  | { type: "user_message"; data: UserMessage }
   /** The assistant's answer. */
   | { type: "markdown"; data: string }
   /** The assistant's reasoning. */
@@ -121,7 +123,9 @@ export type ContentData =
   /** The result of a call. */
   | { type: "toolcall_output"; data: ToolCall }
   /** Something went wrong; shown to the user, never sent to a model. */
-  | { type: "error"; data: ErrorContent };
+  | { type: "error"; data: ErrorContent }
+  /** What the model reads besides what the user typed: the scenarios of the message that is its parent. */
+  | { type: "prompt"; data: PromptContent };
 
 /** Who made a message. */
 export type CreatorKind =
@@ -461,7 +465,7 @@ export interface Message {
   session_id: SessionId;
   /** Its turn; none for a user message, which exists before its turn does. */
   turn_id: TurnId | null;
-  /** A `toolcall_output` names its `toolcall_input`. */
+  /** A `toolcall_output` names its `toolcall_input`, a `prompt` the user's message that it came with. */
   parent_message_id: MessageId | null;
   /** Its place in the session, from 1. */
   global_offset: number;
@@ -729,6 +733,16 @@ export interface ProjectTrust {
   project_id: ProjectId;
   /** Whether what it brings may be used. */
   trusted: boolean;
+}
+
+/** What the model reads besides what the user typed. */
+export interface PromptContent {
+  /** What it is: `scenarios`. */
+  name: string;
+  /** A line to show for it: the titles of the scenarios, at most 97 characters of them and `…` where that is not all. */
+  title: string;
+  /** The text: each scenario that is not empty, beneath its title. */
+  body: string;
 }
 
 /** How a run on the device ended. */
@@ -1145,7 +1159,7 @@ export interface SessionUpdated {
 
 /** How far a message is. */
 export type StreamingStatus =
-  /** A user message that no turn has taken yet. */
+  /** A user message that no turn has taken yet, or the `prompt` that came with it. */
   | "pending"
   /** Being written; its text is provisional and not part of any prompt. */
   | "streaming"
@@ -1372,7 +1386,7 @@ export type UserId = string;
 export interface UserMessage {
   /** The text that was typed. */
   text: string;
-  /** Files that were attached. */
+  /** Files that were attached. They come with uploads, in a later version: until then a message with files is refused. */
   files?: FileAttachment[];
   /** Scenarios that were chosen. */
   scenarios?: ScenarioRef[];
