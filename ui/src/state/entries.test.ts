@@ -40,6 +40,18 @@ describe('what is shown of a conversation', () => {
     expect(entries[1]).toMatchObject({ output: { output: 'text' }, rtc: { id: 'r-1' } });
   });
 
+  it('names the scenarios of a message, and leaves out what only the model reads of them', () => {
+    const scenario = { title: 'Tidying', filepath: '/scenarios/tidy.md', file_content: 'Sort.' };
+    const prompt = { name: 'scenarios', title: 'Tidying', body: '# Tidying' };
+    const messages = [
+      say(1, { type: 'user_message', data: { text: 'Go on', scenarios: [scenario] } }),
+      say(2, { type: 'prompt', data: prompt }, { role: 'system', parent_message_id: 'm-1' }),
+    ];
+    expect(entriesOf(messages, [], [])).toEqual([
+      { kind: 'user', id: 'm-1', text: 'Go on', scenarios: ['Tidying'], isQueued: false },
+    ]);
+  });
+
   it('has the answer of a turn before the message that was queued meanwhile, in whatever order they come', () => {
     const one = { turn_id: 't-1' };
     const two = { turn_id: 't-2' };

@@ -3,7 +3,7 @@ import type { ContentData, ErrorContent, Message, Rtc, ToolCall, Turn } from '..
 
 /** One thing in a conversation as it is shown. */
 export type Entry =
-  | { kind: 'user'; id: string; text: string; isQueued: boolean }
+  | { kind: 'user'; id: string; text: string; scenarios: string[]; isQueued: boolean }
   | { kind: 'answer'; id: string; text: string; isStreaming: boolean; isBroken: boolean }
   | { kind: 'thinking'; id: string; text: string; isStreaming: boolean }
   | { kind: 'call'; id: string; call: ToolCall; output: ToolCall | null; rtc: Rtc | null }
@@ -132,7 +132,18 @@ function makeEntry(message: Message, output: ToolCall | null, rtc: Rtc | null): 
   const isStreaming = streaming_status === 'streaming';
   switch (content?.type) {
     case 'text':
-      return { kind: 'user', id, text: content.data, isQueued: streaming_status === 'pending' };
+      return {
+        kind: 'user',
+        id,
+        text: content.data,
+        scenarios: [],
+        isQueued: streaming_status === 'pending',
+      };
+    case 'user_message': {
+      const { text, scenarios = [] } = content.data;
+      const titles = scenarios.map(({ title }) => title);
+      return { kind: 'user', id, text, scenarios: titles, isQueued: streaming_status === 'pending' };
+    }
     case 'markdown':
       return { kind: 'answer', id, text: content.data, isStreaming, isBroken: streaming_status === 'failed' };
     case 'thinking':
