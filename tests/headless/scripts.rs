@@ -268,6 +268,17 @@ fn gone(parent: u32) {
 }
 
 #[test]
+fn a_script_that_takes_all_memory_is_ended_and_the_next_one_runs() {
+    let place = project(&[]);
+    let greedy = "const all = []; for (;;) all.push(new Array(100000).fill(all.length))";
+    let both = format!("{}, then {}", script(greedy), script("'the next one'"));
+    assert_eq!(alone(&place, &both, &["--mode", "bypass"]).code, Some(0));
+    let told = results(&shown(&place, &last_id(&place)));
+    assert!(told[0].contains("used more than 256 MB of memory"), "{}", told[0]);
+    assert!(told[1].contains("the next one"), "{}", told[1]);
+}
+
+#[test]
 fn a_worker_that_is_killed_is_told_and_the_next_script_has_another() {
     let place = project(&[]);
     let endless = "console.log('under way');\nfor (;;) await rtcAgent.system.delay(1000)";

@@ -63,6 +63,9 @@ fn the_port_is_the_same_after_a_restart_unless_somebody_else_has_it() {
     let again = Serving::start(&place, &[]);
     assert_eq!(again.port(), port);
     assert_eq!(again.stop().code, Some(0));
+    let third = Serving::start(&place, &[]);
+    assert_eq!(third.port(), port);
+    assert_eq!(third.stop().code, Some(0));
     let taken = std::net::TcpListener::bind(("127.0.0.1", port)).expect("it is free now");
     let other = Serving::start(&place, &[]);
     assert_ne!(other.port(), port);

@@ -121,6 +121,7 @@ impl Realtime {
                 return told(Item { item });
             }
             Request::ProjectTrust(ask) => {
+                self.own_project(caller, ask.project_id).await?;
                 let (project, trusted) = (ask.project_id, ask.trusted);
                 let item = self
                     .engine
@@ -129,16 +130,13 @@ impl Realtime {
                 return told(Item { item });
             }
             Request::ProjectClose(ask) => {
-                let known = self.engine.project(ask.project_id).await;
-                if known.is_none_or(|project| project.device_id != caller.device) {
-                    let told = "the device that asks has no project with this id";
-                    return Err(RpcError::new(Code::ProjectNotFound, told));
-                }
+                self.own_project(caller, ask.project_id).await?;
                 self.projects().retain(|open| *open != ask.project_id);
                 return told(Success::DONE);
             }
             Request::RtcRun(ask) => {
                 self.is_here(caller)?;
+                self.engine.shown_rtc(caller, ask.rtc_id).await?;
                 return told(self.run(ask.rtc_id).await?);
             }
             Request::FsList(ask) => return told(self.fs_list(caller, ask).await?),
@@ -183,6 +181,16 @@ impl Realtime {
         }
         let told = "this is done on another device than the one that asks";
         Err(RpcError::new(Code::PermissionDenied, told))
+    }
+
+    /// That a project is one of the device that asks.
+    async fn own_project(&self, caller: &Caller, project: ProjectId) -> Result<(), RpcError> {
+        let known = self.engine.project(project).await;
+        if known.is_some_and(|project| project.device_id == caller.device) {
+            return Ok(());
+        }
+        let told = "the device that asks has no project with this id";
+        Err(RpcError::new(Code::ProjectNotFound, told))
     }
 
     /// Runs a call by its id, or joins the run that is under way.

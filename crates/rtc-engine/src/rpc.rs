@@ -64,7 +64,7 @@ impl Engine {
             Request::RtcGet(ask) => query(self.rtc_get(caller, ask).await),
             Request::RtcPreview(ask) => query(self.rtc_preview(caller, ask).await),
             Request::RtcApprove(ask) => self.rtc_approve(caller, ask).await,
-            Request::RtcResolve(ask) => self.rtc_resolve(ask).await,
+            Request::RtcResolve(ask) => self.rtc_resolve(caller, ask).await,
             Request::RtcClaim(ask) => self.rtc_claim(caller, ask).await,
             Request::RtcRenew(ask) => self.rtc_renew(caller, ask).await,
             Request::RtcSubmitResult(ask) => self.rtc_submit_result(caller, ask).await,

@@ -53,3 +53,26 @@ fn epoch(store: &Epoch, renewed: Option<Revision>) -> Arc<str> {
         None => store.to_string().into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_clearing_counts_in_whatever_order_they_are_told() {
+        let stands = rtc_store::Position {
+            epoch: Epoch("store".into()),
+            offset: Offset(4),
+        };
+        let stream = Stream::new(stands.clone(), None);
+        let mut position = stream.position();
+        let at = |position: &Position| (position.offset, position.epoch.to_string());
+        stream.committed(Offset(7), Some(Revision(12)));
+        stream.committed(Offset(6), Some(Revision(11)));
+        assert_eq!(at(&position.borrow_and_update()), (7, "store.12".into()));
+        stream.committed(Offset(5), None);
+        assert!(!position.has_changed().unwrap(), "nothing is new");
+        let again = Stream::new(stands, Some(Revision(12)));
+        assert_eq!(at(&again.position().borrow()), (4, "store.12".into()));
+    }
+}

@@ -312,10 +312,10 @@ impl<S: Socket> Connection<S> {
         }
         drop(newest);
         *reading = true;
-        let (generation, after) = (*generation, *cursor);
+        let (generation, after, epoch) = (*generation, *cursor, epoch.clone());
         let (source, caller) = (connected.source.clone(), connected.caller.clone());
         self.spawn(Role::Page { generation }, async move {
-            let page = page::read(&*source, &caller, after, PAGE_UPDATES, PAGE_BYTES).await;
+            let page = page::read(&*source, &caller, &epoch, after, PAGE_UPDATES, PAGE_BYTES).await;
             Done::Page { generation, page }
         });
     }

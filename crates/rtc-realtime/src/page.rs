@@ -19,11 +19,12 @@ pub(crate) struct Page {
     pub(crate) position: Position,
 }
 
-/// What the publications after `after` are: at most `limit`, and at most `bytes` unless the first alone is larger.
-/// [`ErrorCode::UnrecoverablePosition`] if the stream began anew meanwhile.
+/// What the publications after `after` of a life of the stream are: at most `limit`, and at most `bytes` unless the first
+/// alone is larger. [`ErrorCode::UnrecoverablePosition`] if the stream has begun anew since.
 pub(crate) async fn read(
     source: &dyn Source,
     caller: &Caller,
+    epoch: &str,
     after: u64,
     limit: usize,
     bytes: usize,
@@ -34,7 +35,7 @@ pub(crate) async fn read(
         tracing::warn!(%error, "updates cannot be read");
         ErrorCode::Internal
     })?;
-    if watch.borrow().epoch != position.epoch {
+    if *watch.borrow().epoch != *epoch {
         return Err(ErrorCode::UnrecoverablePosition);
     }
     let last_row = rows.last().map_or(after, |row| row.offset);
@@ -85,7 +86,16 @@ pub(crate) async fn subscribe(
     let is_near = missed.is_some_and(|missed| missed <= HISTORY_UPDATES as u64);
     let mut position = position;
     if request.recover && is_near && *request.epoch == *position.epoch {
-        match read(source, caller, request.offset, HISTORY_UPDATES, PAGE_BYTES).await {
+        match read(
+            source,
+            caller,
+            &position.epoch,
+            request.offset,
+            HISTORY_UPDATES,
+            PAGE_BYTES,
+        )
+        .await
+        {
             Ok(page) => {
                 let is_all = request.offset + page.publications.len() as u64 == page.position.offset;
                 result.recovered = is_all && is_small(&page);
@@ -138,13 +148,14 @@ pub(crate) async fn history(
         });
         let after = newest.saturating_sub(limit as u64);
         let count = usize::try_from(newest - after).unwrap_or(limit);
-        let mut page = read(source, caller, after, count, usize::MAX).await?;
+        let mut page = read(source, caller, &position.epoch, after, count, usize::MAX).await?;
         page.publications.reverse();
         cut(&mut page.publications);
         page
     } else {
         let after = since.map_or(0, |since| since.offset);
-        read(source, caller, after.min(position.offset), limit, PAGE_BYTES).await?
+        let after = after.min(position.offset);
+        read(source, caller, &position.epoch, after, limit, PAGE_BYTES).await?
     };
     Ok(HistoryResult {
         publications: page.publications,

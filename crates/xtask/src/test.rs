@@ -121,6 +121,8 @@ fn tests_of_all_crates(root: &Path) -> Result<()> {
 const FOR_ONE_TEST: &[&str] = &[
     "INSTA_FORCE_PASS",
     "RTC_CRASH_ROUNDS",
+    "RTC_FUZZ_SECONDS",
+    "RTC_FUZZ_SEED",
     "RTC_GOLDEN",
     "RTC_SIM_FIRST",
     "RTC_SIM_POINTS",

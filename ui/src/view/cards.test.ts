@@ -78,6 +78,13 @@ describe('an approval of what cannot be shown', () => {
     expect(button('Deny')).toBeDefined();
   });
 
+  it('is not looked at again where it is a program that was only named', () => {
+    const parameters = { title: 'Count', action: 'run', path: '/count.js' };
+    show(ApprovalCard, { rtc: waiting({ parameters, preview: { ...words, paths: [] } }), decide: vi.fn() });
+    expect(button('Look again')).toBeUndefined();
+    expect(button('Deny')).toBeDefined();
+  });
+
   it('is looked at again, and can be allowed once it can be shown', async () => {
     const look = vi.fn(() => Promise.resolve({ kind: 'code' as const, text: 'the real code', paths: [] }));
     const decide = vi.fn(() => Promise.resolve());

@@ -1436,7 +1436,7 @@ export interface Methods {
   "v1.rtc.renew": { request: RtcRenew; result: Renewed; kind: "action"; scope: "execute" };
   /** Runs a call on the device by its id, or waits for the run that is under way, and answers when it has ended. */
   "v1.rtc.run": { request: RtcRun; result: Ran; kind: "action"; scope: "execute" };
-  /** What an approval of a call shows. Where that could not be made when the call was, it is tried again. */
+  /** What an approval of a call shows. Where that could not be made when the call was, it is tried again, and kept if it can be by now. */
   "v1.rtc.preview": { request: RtcPreview; result: Previewed; kind: "query"; scope: "view" };
   /** Answers an approval. The first answer counts. */
   "v1.rtc.approve": { request: RtcApprove; result: Success; kind: "action"; scope: "approve" };

@@ -285,7 +285,11 @@ pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -
     // approval that became needless, and is needed again, was answered by nobody. Where nothing could be shown, what can
     // be shown by now is.
     if call.stored.asks_blindly() && preview.as_ref().is_some_and(shows) {
-        call.stored.entity.preview = preview;
+        // A Yes that is on its way was given to what was named, and covers no more.
+        call.stored.entity.preview = preview.map(|preview| Preview {
+            paths: Vec::new(),
+            ..preview
+        });
         put(draft, index);
         return Done::Ok;
     }

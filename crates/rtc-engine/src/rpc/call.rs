@@ -57,7 +57,7 @@ impl Engine {
     }
 
     pub(super) async fn rtc_approve(&self, caller: &Caller, ask: RtcApprove) -> Result<Value, RpcError> {
-        let session = self.known_rtc(ask.rtc_id).await?.entity.session_id;
+        let session = self.shown_rtc(caller, ask.rtc_id).await?.entity.session_id;
         let approve = Command::Approve {
             rtc: ask.rtc_id,
             decision: ask.decision,
@@ -68,8 +68,8 @@ impl Engine {
         action(Success::DONE, updates)
     }
 
-    pub(super) async fn rtc_resolve(&self, ask: RtcResolve) -> Result<Value, RpcError> {
-        let session = self.known_rtc(ask.rtc_id).await?.entity.session_id;
+    pub(super) async fn rtc_resolve(&self, caller: &Caller, ask: RtcResolve) -> Result<Value, RpcError> {
+        let session = self.shown_rtc(caller, ask.rtc_id).await?.entity.session_id;
         let resolve = Command::Resolve {
             rtc: ask.rtc_id,
             decision: match ask.decision {
@@ -260,8 +260,8 @@ impl Engine {
         caller.approvals || approval != Some(ApprovalState::Open) || self.asks_itself(caller, rtc)
     }
 
-    /// The call, if it is shown to the caller.
-    async fn shown_rtc(&self, caller: &Caller, rtc: RtcId) -> Result<StoredRtc, RpcError> {
+    /// A call, if it is shown to the caller; else there is none for it.
+    pub async fn shown_rtc(&self, caller: &Caller, rtc: RtcId) -> Result<StoredRtc, RpcError> {
         let stored = self.known_rtc(rtc).await?;
         if !self.is_shown(caller, &stored.entity) {
             return Err(not_found(rtc));

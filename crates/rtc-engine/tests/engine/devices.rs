@@ -159,6 +159,7 @@ async fn a_call_that_waits_for_a_yes_is_not_begun_and_not_shown_to_whoever_asks_
     let executing = json!({"rtc_id": rtc, "status": "executing"});
     let failed = json!({"rtc_id": rtc, "status": "failed"});
     let submit = json!({"rtc_id": rtc, "success": true, "result": 1});
+    let resolve = json!({"rtc_id": rtc, "decision": "done"});
     for (method, ask, shown) in [
         ("v1.rtc.get", &of, None),
         ("v1.rtc.preview", &of, None),
@@ -166,6 +167,8 @@ async fn a_call_that_waits_for_a_yes_is_not_begun_and_not_shown_to_whoever_asks_
         ("v1.rtc.update_status", &failed, Some("approval.required")),
         ("v1.rtc.submit_result", &submit, Some("approval.required")),
         ("v1.rtc.claim", &of, Some("approval.required")),
+        ("v1.rtc.renew", &of, Some("rtc.invalid_state")),
+        ("v1.rtc.resolve", &resolve, Some("rtc.invalid_state")),
     ] {
         let hidden = bench.ask_by(&caller(REMOTE, false), method, ask.clone()).await;
         assert_eq!(hidden.unwrap_err(), "rtc.not_found", "{method}");
@@ -178,6 +181,10 @@ async fn a_call_that_waits_for_a_yes_is_not_begun_and_not_shown_to_whoever_asks_
         "nothing was changed"
     );
     let yes = json!({"rtc_id": rtc, "decision": "once"});
+    let blind = bench
+        .ask_by(&caller(REMOTE, false), "v1.rtc.approve", yes.clone())
+        .await;
+    assert_eq!(blind.unwrap_err(), "rtc.not_found");
     bench.ask("v1.rtc.approve", yes).await.unwrap();
     bench
         .ask_by(&caller(REMOTE, false), "v1.rtc.update_status", executing)

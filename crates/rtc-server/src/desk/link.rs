@@ -121,6 +121,7 @@ impl Link {
             stream,
             frames: frames.clone(),
             ids: ids.clone(),
+            subscribing: AtomicU32::new(0),
             waiting: waiting.clone(),
             position,
             live: live.clone(),
@@ -347,6 +348,8 @@ struct Reader {
     stream: SplitStream<Socket>,
     frames: mpsc::Sender<String>,
     ids: Arc<AtomicU32>,
+    /// The command that subscribed again; 0: none did.
+    subscribing: AtomicU32,
     waiting: Arc<Waiting>,
     position: watch::Sender<Position>,
     live: broadcast::Sender<LiveEvent>,
@@ -397,6 +400,8 @@ impl Reader {
                 }
                 self.waiting.answer(id, Ok(outcome));
             }
+            // It tells no more of the stream: connecting again is the way to go on.
+            Reply::Error { id, .. } if id == self.subscribing.load(Ordering::Relaxed) => return false,
             Reply::Error { id, error } => self.waiting.answer(id, Err(error)),
             Reply::Push(push) => {
                 let publication = match push.event {
@@ -423,6 +428,7 @@ impl Reader {
     /// Whether there was room to ask for it.
     fn subscribe(&self, channel: String) -> bool {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        self.subscribing.store(id, Ordering::Relaxed);
         let subscribe = SubscribeRequest {
             channel,
             ..SubscribeRequest::default()

@@ -244,7 +244,8 @@ methods! {
     RtcRenew = "v1.rtc.renew", Action, [Execute], [RtcNotFound, RtcInvalidState, RtcClaimed] => Renewed;
     /// Runs a call on the device by its id, or waits for the run that is under way, and answers when it has ended.
     RtcRun = "v1.rtc.run", Action, [Execute], [RtcNotFound, RtcInvalidState, RtcClaimed, ApprovalRequired, OutcomeUnknown] => Ran;
-    /// What an approval of a call shows. Where that could not be made when the call was, it is tried again.
+    /// What an approval of a call shows. Where that could not be made when the call was, it is tried again, and
+    /// kept if it can be by now.
     RtcPreview = "v1.rtc.preview", Query, [View], [RtcNotFound] => Previewed;
     /// Answers an approval. The first answer counts.
     RtcApprove = "v1.rtc.approve", Action, [Approve], [RtcNotFound, ApprovalClosed] => Success;
