@@ -43,6 +43,7 @@ fn a_call_is_previewed_approved_and_run_once_whoever_runs_it() {
             .is_some_and(|text| text.contains("1 + 1")),
         "{shown}"
     );
+    assert_eq!(first.refused("v1.rtc.run", of.clone()), "approval.required");
     first.rpc(
         "v1.rtc.approve",
         json!({"rtc_id": call["id"], "decision": "once"}),
