@@ -203,9 +203,9 @@ fn a_method_in_each_document() {
     insta::assert_snapshot!(&page[begin..end], @r"
     ### `v1.session.list`
 
-    The sessions, the one that changed last first.
+    The sessions, the one that changed last first; deleted ones are left out. The cursor's session may have been deleted since; one that has changed since makes the page repeat others and leaves none out.
 
-    Query, scope `view`.
+    Query, scope `view`, errors `session.not_found`.
 
     | request | type | meaning |
     |---|---|---|
