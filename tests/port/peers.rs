@@ -287,6 +287,19 @@ fn begin_anew(place: &Workplace, serving: Serving, passage: &Passage, between: i
     serving
 }
 
+/// How a client comes back to a stream that has begun anew: nothing is recovered, and its old position is refused.
+fn subscribed_anew(peer: &mut Peer, topic: &str, position: &Value) -> Value {
+    let again = peer.skip_to("subscribed");
+    assert_eq!(
+        (&again["was_recovering"], &again["recovered"]),
+        (&json!(true), &json!(false))
+    );
+    assert_ne!(again["position"]["epoch"], position["epoch"]);
+    let since = json!({"channel": topic, "since": position, "limit": 10});
+    assert_eq!(peer.refused("history", since).0, 112);
+    again
+}
+
 fn learns_that_the_stream_is_another_one(language: Language) {
     let place = Workplace::empty();
     let serving = Serving::start(&place, &[]);
@@ -300,14 +313,7 @@ fn learns_that_the_stream_is_another_one(language: Language) {
         // Who the user is stands beside the store.
         std::fs::remove_dir_all(place.data().join("store")).expect("the store is removed");
     });
-    let again = peer.skip_to("subscribed");
-    assert_eq!(
-        (&again["was_recovering"], &again["recovered"]),
-        (&json!(true), &json!(false))
-    );
-    assert_ne!(again["position"]["epoch"], position["epoch"]);
-    let since = json!({"channel": topic, "since": position, "limit": 10});
-    assert_eq!(peer.refused("history", since).0, 112);
+    let again = subscribed_anew(&mut peer, &topic, &position);
     let mut follower = Follower::start(&serving, None);
     let start = follower.position.0;
     assert_eq!(again["position"]["offset"], start);
@@ -363,14 +369,7 @@ fn drops_what_it_kept_when_a_history_is_cleared(language: Language) {
     let session = follower.until(|entity| entity.get("mode").is_some())["id"].take();
     let mut other = Follower::start(&serving, None);
     other.rpc("v1.history.clear", json!({"session_id": session}));
-    let again = peer.skip_to("subscribed");
-    assert_eq!(
-        (&again["was_recovering"], &again["recovered"]),
-        (&json!(true), &json!(false))
-    );
-    assert_ne!(again["position"]["epoch"], position["epoch"]);
-    let since = json!({"channel": topic, "since": position, "limit": 10});
-    assert_eq!(peer.refused("history", since).0, 112);
+    let again = subscribed_anew(&mut peer, &topic, &position);
     // From the latest position, and again the same after a restart.
     let mut follower = Follower::start(&serving, None);
     let now = json!({"offset": follower.position.0, "epoch": follower.position.1});

@@ -1,7 +1,7 @@
 //! The script tool: JavaScript in a worker process that reaches nothing but the files of its call.
 //!
 //! The tool runs where the files are; the engine runs in a worker, a second process of the same program, started when
-//! it is first needed and then kept warm. A script's file calls come back over the hub and are answered here, with the
+//! a model begins to write a script and then kept warm. A script's file calls come back over the hub and are answered here, with the
 //! jail, the permissions, the stale guard and the pre-images of the file tools.
 
 mod engine;

@@ -140,7 +140,7 @@ fn is_crate_source(path: &str) -> bool {
     parts.next() == Some("crates") && parts.nth(1) == Some("src") && path.ends_with(".rs")
 }
 
-/// Whether a path into somebody's folder begins in this line; `project/root/` is none.
+/// Whether a path into somebody's folder begins in this line; the same words within another path are none.
 fn names_machine_folder(line: &str) -> bool {
     MACHINE_FOLDERS.iter().any(|folder| {
         line.match_indices(folder).any(|(at, _)| {
