@@ -1,7 +1,20 @@
 //! Names the commands of the window, so that each has a permission of its own.
 
+/// What a page may call.
+const COMMANDS: &[&str] = &[
+    "sign_in",
+    "socket_open",
+    "socket_send",
+    "socket_acknowledge",
+    "socket_close",
+    "window_watch",
+    "choose_folder",
+    "open_window",
+    "open_link",
+];
+
 fn main() {
-    let commands = tauri_build::AppManifest::new().commands(&["sign_in"]);
+    let commands = tauri_build::AppManifest::new().commands(COMMANDS);
     let attributes = tauri_build::Attributes::new()
         .app_manifest(commands)
         .capabilities_path_pattern("src-tauri/capabilities/**/*");

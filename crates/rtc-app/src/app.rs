@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rtc_engine::{Engine, TodoWrite};
 use rtc_executor::{Executor, Folders};
 use rtc_model::ModelId;
-use rtc_realtime::{Rpc, Sources};
+use rtc_realtime::{Rpc, Services};
 use rtc_script::{Script, Workers};
 use rtc_store::{SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
-use rtc_types::{DeviceId, Project, UserId};
+use rtc_types::{DeviceId, Project, SessionStatus, UserId};
+use tokio_util::sync::CancellationToken;
 
 use crate::data::Identity;
 use crate::host::AppHost;
@@ -32,6 +34,10 @@ pub struct Options {
     /// Whether clients on other devices that show no approvals are told of their own calls at once, and ask their users
     /// themselves. Never for calls that run on this machine; off by default.
     pub client_approves: bool,
+    /// How long a call is left to a window that runs it by its id, before it is run without one; not at all by default.
+    pub patience: Duration,
+    /// Whether nothing is begun in a folder that the user has not trusted; by default whoever names a folder trusts it.
+    pub asks_trust: bool,
     /// The program that is started for scripts, with [`SCRIPT_WORKER`](crate::SCRIPT_WORKER) as its argument; this program by default.
     pub script_worker: Option<PathBuf>,
 }
@@ -45,6 +51,10 @@ struct Answering {
     max_rounds: Option<u32>,
     /// Whether clients on other devices ask their users themselves.
     client_approves: bool,
+    /// How long a call is left to a window.
+    patience: Duration,
+    /// Whether nothing is begun in a folder that the user has not trusted.
+    asks_trust: bool,
 }
 
 /// An open data folder with its engine and executor.
@@ -81,6 +91,8 @@ impl App {
             name: options.model,
             max_rounds: options.max_rounds,
             client_approves: options.client_approves,
+            patience: options.patience,
+            asks_trust: options.asks_trust,
         };
         let folder = data::folder(options.data)?;
         let workers = Workers::new(match options.script_worker {
@@ -128,7 +140,12 @@ impl App {
         }
         tools.register(handle(Script::new(workers.clone())));
         let places = Arc::new(Folders::new(own_data.clone())?);
-        let executor = Executor::new(Arc::new(port.clone()), tools.clone(), places.clone());
+        let executor = Executor::new(
+            Arc::new(port.clone()),
+            tools.clone(),
+            places.clone(),
+            answering.patience,
+        );
         tools.register(handle(TodoWrite));
         let listed = tools.clone();
         let clock = Arc::new(SystemClock);
@@ -152,6 +169,7 @@ impl App {
             models: Models::of(&config),
             model: answering.name,
             mode: config.mode.unwrap_or_default(),
+            asks_trust: answering.asks_trust,
             user: identity.user_id,
             device: identity.device_id,
             own_data: own_data.clone(),
@@ -195,14 +213,44 @@ impl App {
         self.realtime.open_project(root).await
     }
 
-    /// What connections read.
-    pub fn sources(&self) -> Arc<dyn Sources> {
-        self.realtime.clone()
-    }
-
     /// What clients can call.
     pub fn rpc(&self) -> Arc<dyn Rpc> {
         self.realtime.clone()
+    }
+
+    /// What connections need from around them. They end with `shutdown`.
+    pub fn services(&self, tokens: &Tokens, shutdown: &CancellationToken) -> Services {
+        Services {
+            authenticate: Arc::new(tokens.clone()),
+            sources: self.realtime.clone(),
+            rpc: self.realtime.clone(),
+            clock: Arc::new(SystemClock),
+            version: env!("CARGO_PKG_VERSION").into(),
+            capabilities: ["approvals".to_owned()].into(),
+            shutdown: shutdown.clone(),
+        }
+    }
+
+    /// Wakes what an earlier process left in the middle.
+    pub fn go_on(&self) -> impl Future<Output = ()> + Send + 'static {
+        let engine = self.engine.clone();
+        let wake = async move {
+            for session in engine.sessions().await? {
+                if session.status == SessionStatus::Closed {
+                    continue;
+                }
+                let turns = engine.turns(session.id).await?;
+                if turns.iter().any(|turn| !turn.entity.status.is_terminal()) {
+                    engine.wake(session.id).await?;
+                }
+            }
+            Ok::<_, rtc_engine::Error>(())
+        };
+        async {
+            if let Err(error) = wake.await {
+                tracing::error!(%error, "what was left in the middle does not go on");
+            }
+        }
     }
 
     /// The tokens of this installation.

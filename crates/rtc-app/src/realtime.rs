@@ -13,7 +13,9 @@ use rtc_tool::{Kind, Registry};
 use rtc_types::{
     ApprovalState, Clock, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, ToolKind, UserId,
 };
-use rtc_wire::rpc::{Item, Items, Method, Ran, Reply, Request, RpcError, Scope, Success, ToolEntry};
+use rtc_wire::rpc::{
+    Item, Items, MessageSend, Method, Ran, Reply, Request, RpcError, Scope, Success, ToolEntry,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,6 +31,8 @@ pub(crate) struct Realtime {
     pub(crate) model: Option<String>,
     /// Of new sessions.
     pub(crate) mode: Mode,
+    /// Whether nothing is begun in a folder of this device that the user has not trusted.
+    pub(crate) asks_trust: bool,
     pub(crate) user: UserId,
     pub(crate) device: DeviceId,
     pub(crate) own_data: PathBuf,
@@ -144,6 +148,10 @@ impl Realtime {
             Request::FsStat(ask) => return told(self.fs_stat(caller, ask).await?),
             Request::FsFind(ask) => return told(self.fs_find(caller, ask).await?),
             Request::FsWrite(ask) => return told(self.fs_write(caller, ask).await?),
+            Request::MessageSend(ask) if self.asks_trust => {
+                self.is_trusted(caller, &ask).await?;
+                Request::MessageSend(ask)
+            }
             other => other,
         };
         match self.engine.call(caller, request, self.defaults(caller)).await {
@@ -181,6 +189,31 @@ impl Realtime {
         }
         let told = "this is done on another device than the one that asks";
         Err(RpcError::new(Code::PermissionDenied, told))
+    }
+
+    /// That the user trusts the folder in which a message begins something. Those of other devices are theirs to ask about.
+    async fn is_trusted(&self, caller: &Caller, ask: &MessageSend) -> Result<(), RpcError> {
+        let project = match ask.server_session_id {
+            Some(session) => self
+                .engine
+                .session(session)
+                .await?
+                .and_then(|found| found.entity.project_id),
+            None => ask.project_id.or(self.defaults(caller).project),
+        };
+        let Some(project) = project else {
+            return Ok(());
+        };
+        match self.engine.project(project).await {
+            Some(project) if project.device_id == self.device && !project.trusted => {
+                let told = format!(
+                    "the folder {} is not trusted yet; say first that you trust it",
+                    project.root
+                );
+                Err(RpcError::new(Code::PermissionDenied, told))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// That a project is one of the device that asks.

@@ -35,6 +35,10 @@ pub(crate) struct Inner {
     shutdown: CancellationToken,
     workers: Mutex<HashMap<SessionId, mpsc::Sender<()>>>,
     running: Mutex<HashMap<RtcId, Running>>,
+    /// How long a worker leaves a call to others.
+    patience: Duration,
+    /// Changes when a run begins.
+    begun: watch::Sender<()>,
 }
 
 #[derive(Clone)]
@@ -48,8 +52,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Executor {
-    /// An executor with these tools, for calls in these places.
-    pub fn new(port: Arc<dyn Port>, tools: Registry, places: Arc<dyn Places>) -> Self {
+    /// An executor with these tools, for calls in these places. For as long as `patience` its workers leave each call to
+    /// whoever runs it by its id ([`run`](Self::run)): a window that follows the session.
+    pub fn new(port: Arc<dyn Port>, tools: Registry, places: Arc<dyn Places>, patience: Duration) -> Self {
         Self {
             inner: Arc::new(Inner {
                 port,
@@ -58,6 +63,8 @@ impl Executor {
                 shutdown: CancellationToken::new(),
                 workers: Mutex::default(),
                 running: Mutex::default(),
+                patience,
+                begun: watch::Sender::default(),
             }),
         }
     }
@@ -148,7 +155,11 @@ impl Executor {
         let mut wait = Duration::from_secs(1);
         loop {
             let ran = match self.inner.port.next(session).await {
-                Ok(Some(rtc)) => self.run(rtc).await,
+                Ok(Some(rtc)) => match self.is_left(session, rtc).await {
+                    Ok(true) => self.run(rtc).await,
+                    Ok(false) => continue,
+                    Err(error) => Err(error),
+                },
                 Ok(None) => return,
                 Err(error) => Err(error),
             };
@@ -164,6 +175,25 @@ impl Executor {
                     tokio::time::sleep(wait).await;
                     wait = (wait * 2).min(RETRY_MOST);
                 }
+            }
+        }
+    }
+
+    /// Whether a call is still there to run, or to join, after others had time to take it.
+    async fn is_left(&self, session: SessionId, rtc: RtcId) -> Result<bool, PortError> {
+        let mut begun = self.inner.begun.subscribe();
+        let over = tokio::time::sleep(self.inner.patience);
+        tokio::pin!(over);
+        loop {
+            if self.inner.patience.is_zero() || lock(&self.inner.running).contains_key(&rtc) {
+                return Ok(true);
+            }
+            tokio::select! {
+                () = &mut over => return Ok(true),
+                _ = begun.changed() => {}
+            }
+            if self.inner.port.next(session).await? != Some(rtc) {
+                return Ok(false);
             }
         }
     }
@@ -203,6 +233,7 @@ impl Executor {
             rtc,
             ended: mine,
         };
+        self.inner.begun.send_replace(());
         let result = async {
             let Some(call) = self.inner.port.load(rtc).await? else {
                 return Ok(Ran::Waits);

@@ -81,7 +81,8 @@ fn schema(console: &Console) -> Exit {
     Exit::Completed
 }
 
-fn init_log(level: LogLevel) {
+/// Logs on stderr from now on. The first call in a process counts.
+pub fn init_log(level: LogLevel) {
     let filter = match level {
         LogLevel::Error => "error",
         LogLevel::Warn => "warn",
@@ -91,7 +92,6 @@ fn init_log(level: LogLevel) {
     };
     // These write whole frames into the log, and with them tokens and content.
     let filter = format!("{filter},tungstenite=error,tokio_tungstenite=error,hyper=error");
-    // A second start in one process keeps the first log.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
         .with_writer(std::io::stderr)

@@ -10,13 +10,11 @@ mod signals;
 mod stream;
 mod websocket;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use rtc_app::{App, Instance, Options, SystemClock, Tokens};
-use rtc_realtime::{Scopes, Services};
-use rtc_types::SessionStatus;
+use rtc_app::{App, Instance, Options};
+use rtc_realtime::Scopes;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -85,12 +83,12 @@ async fn serve(
         pid: std::process::id(),
     };
     let shutdown = CancellationToken::new();
-    let services = services(app, &tokens, &shutdown);
+    let services = app.services(&tokens, &shutdown);
     let port = Port::new(services, app.engine().clone(), tokens.clone(), names, sign_in);
 
     let ended = {
         let _watching = AbortOnDropHandle::new(tokio::spawn(async move { tokens.watch().await }));
-        let _going_on = AbortOnDropHandle::new(tokio::spawn(go_on(app.engine().clone())));
+        let _going_on = AbortOnDropHandle::new(tokio::spawn(app.go_on()));
         let serving = listen_until(port, listener, shutdown.clone());
         let ready = async {
             app.announce(instance).await?;
@@ -125,36 +123,5 @@ async fn listen_until(port: Port, listener: TcpListener, shutdown: CancellationT
     guests.close();
     if tokio::time::timeout(FAREWELL_TIME, guests.wait()).await.is_err() {
         tracing::warn!("some clients did not go in time");
-    }
-}
-
-fn services(app: &App, tokens: &Tokens, shutdown: &CancellationToken) -> Services {
-    Services {
-        authenticate: Arc::new(tokens.clone()),
-        sources: app.sources(),
-        rpc: app.rpc(),
-        clock: Arc::new(SystemClock),
-        version: env!("CARGO_PKG_VERSION").into(),
-        capabilities: ["approvals".to_owned()].into(),
-        shutdown: shutdown.clone(),
-    }
-}
-
-/// Wakes what an earlier process left in the middle.
-async fn go_on(engine: rtc_engine::Engine) {
-    let wake = async {
-        for session in engine.sessions().await? {
-            if session.status == SessionStatus::Closed {
-                continue;
-            }
-            let turns = engine.turns(session.id).await?;
-            if turns.iter().any(|turn| !turn.entity.status.is_terminal()) {
-                engine.wake(session.id).await?;
-            }
-        }
-        Ok::<_, rtc_engine::Error>(())
-    };
-    if let Err(error) = wake.await {
-        tracing::error!(%error, "what was left in the middle does not go on");
     }
 }

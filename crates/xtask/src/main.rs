@@ -1,8 +1,10 @@
-//! The project's own commands: setup, demo, page, test, bench, crash, fuzz, protocol. Run them as `cargo xtask NAME`.
+//! The project's own commands: setup, demo, app, page, test, bench, crash, fuzz, bundle, protocol. Run them as `cargo xtask NAME`.
 // This is a build tool: it starts compilers, reads the repository's files and talks to the terminal.
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
+mod app;
 mod bench;
+mod bundle;
 mod crash;
 mod demo;
 mod front_end;
@@ -37,6 +39,11 @@ const TASKS: &[Task] = &[
         run: demo::main,
     },
     Task {
+        name: "app",
+        about: "the window, on a throw-away sample project: app [--root DIR]",
+        run: app::main,
+    },
+    Task {
         name: "page",
         about: "the page in a browser, on a throw-away sample project: page [--root DIR]",
         run: page::main,
@@ -60,6 +67,11 @@ const TASKS: &[Task] = &[
         name: "fuzz",
         about: "frames changed at random, for so many seconds: fuzz [SECONDS]",
         run: fuzz::main,
+    },
+    Task {
+        name: "bundle",
+        about: "what users install, made for this system: bundle [--debug]",
+        run: bundle::main,
     },
     Task {
         name: "protocol",
@@ -126,11 +138,13 @@ mod tests {
 
           setup     check what a build needs and install what is missing
           demo      one request in a terminal, on a throw-away sample project
+          app       the window, on a throw-away sample project: app [--root DIR]
           page      the page in a browser, on a throw-away sample project: page [--root DIR]
           test      everything that has to hold: format, layers, rules, front end, lints, tests
           bench     how fast it is, held against the targets
           crash     the full run of real kills, an hour or more: crash [ROUNDS]
           fuzz      frames changed at random, for so many seconds: fuzz [SECONDS]
+          bundle    what users install, made for this system: bundle [--debug]
           protocol  write the documents that are made from the table of methods
         ");
     }

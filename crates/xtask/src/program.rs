@@ -21,6 +21,12 @@ pub(crate) const HEADLESS: Program = Program {
     binary: "rtc-headless",
 };
 
+/// The window.
+pub(crate) const DESKTOP: Program = Program {
+    package: "rtc-desktop",
+    binary: "rtc-desktop",
+};
+
 /// The benchmarks.
 pub(crate) const BENCHMARKS: Program = Program {
     package: "rtc-tests",

@@ -1,5 +1,6 @@
 //! `setup`: what a build and its tests need. Quick when nothing is missing.
 
+mod driver;
 mod peers;
 
 use std::io::{IsTerminal, stdin};
@@ -110,6 +111,41 @@ const LINUX: &[Need] = &[
         package: "python3-venv",
         why: "installs that client in an environment of its own",
     },
+    Need {
+        what: What::File("/usr/include/webkitgtk-4.1/webkit2/webkit2.h"),
+        package: "libwebkit2gtk-4.1-dev",
+        why: "shows the page in the window",
+    },
+    Need {
+        what: What::Program("WebKitWebDriver"),
+        package: "webkit2gtk-driver",
+        why: "a test drives the window with it",
+    },
+    Need {
+        what: What::Program("Xvfb"),
+        package: "xvfb",
+        why: "the display of that test",
+    },
+    Need {
+        what: What::Program("openbox"),
+        package: "openbox",
+        why: "minimises windows and brings them forward in that test",
+    },
+    Need {
+        what: What::Program("xdotool"),
+        package: "xdotool",
+        why: "looks at the windows of that test, and types into dialogs",
+    },
+    Need {
+        what: What::Program("dbus-run-session"),
+        package: "dbus-daemon",
+        why: "by it a second start of the window finds the first one in that test",
+    },
+    Need {
+        what: What::Program("desktop-file-validate"),
+        package: "desktop-file-utils",
+        why: "a test looks at what the bundle tells the desktop",
+    },
 ];
 #[cfg(not(target_os = "linux"))]
 const LINUX: &[Need] = &[];
@@ -136,6 +172,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
     npm::check_node()?;
     peers::install(root)?;
+    driver::install(root)?;
     npm::install(&root.join(front_end::FOLDER))
 }
 

@@ -2,6 +2,7 @@
 
 mod house_rules;
 mod layering;
+mod packages;
 mod policy;
 
 use std::path::Path;
@@ -32,6 +33,10 @@ const STEPS: &[Step] = &[
     Step {
         name: "layering",
         run: layering::run,
+    },
+    Step {
+        name: "packages",
+        run: packages::run,
     },
     Step {
         name: "house rules",

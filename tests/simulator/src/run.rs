@@ -101,7 +101,12 @@ async fn live(
     });
     let port = EnginePort::default();
     let tools = tools::of_executor().clone();
-    let executor = Executor::new(Arc::new(port.clone()), tools, Arc::new(OneBench(bench)));
+    let executor = Executor::new(
+        Arc::new(port.clone()),
+        tools,
+        Arc::new(OneBench(bench)),
+        Duration::ZERO,
+    );
     let host = Arc::new(WorldHost {
         model: Arc::new(PlannedModel {
             world: world.clone(),

@@ -49,6 +49,8 @@ impl Place {
             model: models::choose(&Config::default(), None).unwrap(),
             name: None,
             max_rounds: None,
+            patience: Duration::ZERO,
+            asks_trust: false,
         };
         // No script runs here.
         let workers = Workers::new(PathBuf::new());

@@ -285,6 +285,15 @@ fn bench(does: Does, change: impl FnOnce(&mut FakePort)) -> Bench {
 }
 
 fn bench_with(does: Does, recovery: fn() -> Recovery, change: impl FnOnce(&mut FakePort)) -> Bench {
+    patient_bench(does, recovery, change, Duration::ZERO)
+}
+
+fn patient_bench(
+    does: Does,
+    recovery: fn() -> Recovery,
+    change: impl FnOnce(&mut FakePort),
+    patience: Duration,
+) -> Bench {
     let folder = tempfile::tempdir().unwrap();
     let mut port = FakePort::new("fake");
     change(&mut port);
@@ -301,7 +310,7 @@ fn bench_with(does: Does, recovery: fn() -> Recovery, change: impl FnOnce(&mut F
     #[allow(clippy::disallowed_methods, reason = "a test makes its folders")]
     std::fs::create_dir(folder.path().join("scratch")).unwrap();
     let places = Folders::new(folder.path().into()).unwrap();
-    let executor = Executor::new(port.clone(), tools, Arc::new(places));
+    let executor = Executor::new(port.clone(), tools, Arc::new(places), patience);
     Bench {
         port,
         executor,
@@ -347,6 +356,53 @@ async fn a_call_runs_once_however_many_ask_for_it() {
         Ran::Waits,
         "it has ended"
     );
+    assert_eq!(bench.runs.load(Ordering::SeqCst), 1);
+}
+
+/// A worker that leaves calls to others for a second.
+fn patient(does: Does) -> Bench {
+    let recovery = || Recovery::Neither("nothing is known".into());
+    patient_bench(does, recovery, |_| {}, Duration::from_secs(1))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_nobody_takes_is_run_by_the_worker() {
+    let bench = patient(Does::Effect);
+    let before = tokio::time::Instant::now();
+    bench.executor.wake(session());
+    bench.port.ended.notified().await;
+    assert_eq!(before.elapsed(), Duration::from_secs(1));
+    assert_eq!(bench.port.told(), [Told::Claim(1, true), finished(1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_somebody_takes_is_not_waited_for() {
+    let bench = patient(Does::Effect);
+    let before = tokio::time::Instant::now();
+    bench.executor.wake(session());
+    tokio::task::yield_now().await;
+    assert_eq!(bench.executor.run(rtc_id()).await.unwrap(), Ran::Ended);
+    assert_eq!(before.elapsed(), Duration::ZERO);
+    tokio::time::advance(Duration::from_secs(5)).await;
+    assert_eq!(
+        bench.runs.load(Ordering::SeqCst),
+        1,
+        "the worker leaves it at that"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_worker_joins_a_run_that_is_under_way() {
+    let bench = patient(Does::Slow);
+    let executor = bench.executor.clone();
+    let run = tokio::spawn(async move { executor.run(rtc_id()).await.unwrap() });
+    while bench.runs.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    bench.executor.wake(session());
+    tokio::time::advance(Duration::from_secs(5)).await;
+    bench.gate.notify_one();
+    assert_eq!(run.await.unwrap(), Ran::Ended);
     assert_eq!(bench.runs.load(Ordering::SeqCst), 1);
 }
 

@@ -1,0 +1,148 @@
+//! The program with windows, from its start to its end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use clap::Parser as _;
+use rtc_app::Options;
+use tauri::{AppHandle, Builder, Manager as _, RunEvent, Runtime};
+use tauri_plugin_dialog::{DialogExt as _, MessageDialogKind};
+
+use crate::arguments::Arguments;
+use crate::desktop::{Desktop, Engine};
+use crate::{commands, windows};
+
+/// The exit code when the data folder cannot be used.
+const UNUSABLE: i32 = 2;
+
+/// What can be called from a page.
+pub(crate) fn with_commands<R: Runtime>(builder: Builder<R>) -> Builder<R> {
+    builder
+        .manage(Arc::new(Desktop::default()))
+        .invoke_handler(tauri::generate_handler![
+            commands::sign_in,
+            commands::socket_open,
+            commands::socket_send,
+            commands::socket_acknowledge,
+            commands::socket_close,
+            commands::window_watch,
+            commands::choose_folder,
+            commands::open_window,
+            commands::open_link,
+        ])
+}
+
+/// Shows windows until the last one is closed. Gives the exit code.
+pub(crate) fn run(arguments: Arguments) -> Result<i32> {
+    check_display()?;
+    // Everything that waits, waits here.
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    tauri::async_runtime::set(runtime.handle().clone());
+
+    let options = Options {
+        data: arguments.data.clone(),
+        config: arguments.config.clone(),
+        model: arguments.model.clone(),
+        ..Options::default()
+    };
+    let program = with_commands(Builder::default())
+        // The first of all: a second start ends here.
+        .plugin(single_instance(&arguments))
+        .plugin(tauri_plugin_dialog::init())
+        .plugin(tauri_plugin_opener::init())
+        .setup(move |program| {
+            let handle = program.handle().clone();
+            let window = windows::open(&handle, None)?;
+            let folder = std::env::current_dir()
+                .ok()
+                .and_then(|from| arguments.folder_from(&from));
+            let label = window.label().to_owned();
+            tauri::async_runtime::spawn(async move {
+                if open_engine(&handle, options).await
+                    && let Some(folder) = folder
+                {
+                    handle.state::<Arc<Desktop>>().open_folder(&label, &folder).await;
+                }
+            });
+            Ok(())
+        })
+        .build(tauri::generate_context!())
+        .context("the window cannot be shown")?;
+    let code = program.run_return(|program, event| {
+        let desktop = program.state::<Arc<Desktop>>();
+        match event {
+            RunEvent::WindowEvent {
+                label,
+                event: tauri::WindowEvent::Destroyed,
+                ..
+            } => desktop.closed(&label),
+            RunEvent::Exit => desktop.shut_down(),
+            _ => {}
+        }
+    });
+    // A call that does not end by itself must not keep the program: what is durable is durable.
+    runtime.shutdown_timeout(std::time::Duration::from_millis(200));
+    Ok(code)
+}
+
+/// Opens the engine while the page loads. If it cannot be opened the user is told, and the program ends.
+async fn open_engine<R: Runtime>(program: &AppHandle<R>, options: Options) -> bool {
+    let opened = Engine::open(options).await;
+    let opened = opened.map(Arc::new).map_err(|error| error.to_string());
+    let problem = opened.as_ref().err().cloned();
+    program.state::<Arc<Desktop>>().opened(opened);
+    let Some(problem) = problem else {
+        return true;
+    };
+    tracing::error!("{problem}");
+    let ending = program.clone();
+    let told = program
+        .dialog()
+        .message(problem)
+        .title("RTC Desktop")
+        .kind(MessageDialogKind::Error);
+    told.show(move |_| ending.exit(UNUSABLE));
+    false
+}
+
+/// Hands a second start on the same data folder over to the first one.
+fn single_instance<R: Runtime>(arguments: &Arguments) -> tauri::plugin::TauriPlugin<R> {
+    let data = arguments.data.clone().unwrap_or_default();
+    let data = std::path::absolute(&data).unwrap_or(data);
+    let name = blake3::hash(data.as_os_str().as_encoded_bytes()).to_hex();
+    tauri_plugin_single_instance::Builder::new()
+        .dbus_id(format!("io.github.rtc_desktop.data_{}", &name[..16]))
+        .callback(|program, line, from| started_again(program, &line, &PathBuf::from(from)))
+        .build()
+}
+
+/// Another start of the program: its folder is opened here, and the window comes forward.
+fn started_again<R: Runtime>(program: &AppHandle<R>, line: &[String], from: &Path) {
+    let label = windows::bring_forward(program);
+    let folder = Arguments::try_parse_from(line)
+        .ok()
+        .and_then(|arguments| arguments.folder_from(from));
+    let (Some(label), Some(folder)) = (label, folder) else {
+        return;
+    };
+    let desktop = program.state::<Arc<Desktop>>().inner().clone();
+    tauri::async_runtime::spawn(async move { desktop.open_folder(&label, &folder).await });
+}
+
+/// Without a display the window library ends the program with words that help nobody.
+#[cfg(target_os = "linux")]
+fn check_display() -> Result<()> {
+    gtk::init().context(
+        "there is no display to show a window on; start it within a desktop session, or use `rtc-desktop --headless`, \
+         which needs none",
+    )
+}
+
+#[cfg(not(target_os = "linux"))]
+fn check_display() -> Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

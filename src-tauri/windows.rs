@@ -1,0 +1,131 @@
+//! The windows: what they may show, and what happens to them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rtc_types::SessionId;
+use tauri::webview::{NewWindowResponse, PageLoadEvent};
+use tauri::{AppHandle, Manager as _, Runtime, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+
+use crate::desktop::Desktop;
+
+/// How the labels of windows begin; the capability names them.
+const LABEL: &str = "window-";
+
+/// Size of a new window in logical pixels.
+const SIZE: (f64, f64) = (1180.0, 780.0);
+
+/// The smallest size, at which there is one column.
+const LEAST_SIZE: (f64, f64) = (420.0, 480.0);
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Opens a window, on a session if one is named.
+pub(crate) fn open<R: Runtime>(
+    app: &AppHandle<R>,
+    session: Option<SessionId>,
+) -> tauri::Result<WebviewWindow<R>> {
+    let label = format!("{LABEL}{}", COUNT.fetch_add(1, Ordering::Relaxed) + 1);
+    let page = match session {
+        Some(session) => format!("index.html#session/{session}"),
+        None => "index.html".to_owned(),
+    };
+    let desktop = app.state::<Arc<Desktop>>().inner().clone();
+    let loading = desktop.clone();
+    let window = WebviewWindowBuilder::new(app, label, WebviewUrl::App(page.into()))
+        .title("RTC Desktop")
+        .inner_size(SIZE.0, SIZE.1)
+        .min_inner_size(LEAST_SIZE.0, LEAST_SIZE.1)
+        .on_navigation(is_own)
+        .on_new_window(|_, _| NewWindowResponse::Deny)
+        .on_page_load(move |window, load| {
+            if load.event() == PageLoadEvent::Started {
+                loading.leave(window.label());
+            }
+        })
+        .build()?;
+    reload_after_crash(&window, desktop)?;
+    Ok(window)
+}
+
+/// Brings the window that was opened first forward, and gives its label.
+pub(crate) fn bring_forward<R: Runtime>(app: &AppHandle<R>) -> Option<String> {
+    let mut windows: Vec<_> = app.webview_windows().into_iter().collect();
+    windows.sort_by_key(|(label, _)| number(label));
+    let (label, window) = windows.into_iter().next()?;
+    // Each works or does not by what the window system lets a program do.
+    let _ = window.unminimize();
+    let _ = window.show();
+    let _ = window.set_focus();
+    Some(label)
+}
+
+fn number(label: &str) -> u32 {
+    label
+        .strip_prefix(LABEL)
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(u32::MAX)
+}
+
+/// Whether an address is one of this program's page. Nothing else is ever shown.
+fn is_own(url: &Url) -> bool {
+    let is_local = url
+        .host_str()
+        .is_some_and(|host| host == "localhost" || host == "tauri.localhost");
+    match url.scheme() {
+        "tauri" => is_local,
+        // What the scheme is called on Windows.
+        "http" | "https" => cfg!(windows) && url.host_str() == Some("tauri.localhost"),
+        _ => url.as_str() == "about:blank",
+    }
+}
+
+/// Loads the page again when its process is gone. What it showed is stored.
+#[cfg(target_os = "linux")]
+fn reload_after_crash<R: Runtime>(window: &WebviewWindow<R>, desktop: Arc<Desktop>) -> tauri::Result<()> {
+    use webkit2gtk::WebViewExt as _;
+
+    let label = window.label().to_owned();
+    window.with_webview(move |webview| {
+        webview
+            .inner()
+            .connect_web_process_terminated(move |view, reason| {
+                tracing::warn!(
+                    window = label,
+                    ?reason,
+                    "the process of the page ended; it is loaded again"
+                );
+                desktop.leave(&label);
+                view.reload();
+            });
+    })
+}
+
+/// Elsewhere the system does it, or says it in its own way.
+#[cfg(not(target_os = "linux"))]
+fn reload_after_crash<R: Runtime>(_: &WebviewWindow<R>, _: Arc<Desktop>) -> tauri::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_own_page_is_shown() {
+        let table = [
+            ("tauri://localhost/index.html#session/1", true),
+            ("about:blank", true),
+            ("tauri://elsewhere/index.html", false),
+            ("http://localhost/", false),
+            ("http://127.0.0.1:8080/", false),
+            ("https://example.org/", false),
+            ("file:///etc/passwd", false),
+            ("data:text/html,x", false),
+            ("javascript:alert(1)", false),
+        ];
+        for (url, own) in table {
+            assert_eq!(is_own(&Url::parse(url).unwrap()), own, "{url}");
+        }
+    }
+}
