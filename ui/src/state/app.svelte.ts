@@ -1,14 +1,18 @@
-import { Database } from '../store/database';
+import { Executor } from '../executor/executor';
+import { Submits } from '../executor/submits';
+import type { Platform, WindowEvent } from '../platform/platform';
+import { Database, type Submit } from '../store/database';
 import { isTurnOver } from '../store/merge';
 import { Topic, type TopicState } from '../store/topic';
-import { Client, isUpdate, type ClientOptions, type LineState, type SignIn } from '../wire/client';
+import { Client, isUpdate, type LineState, type SignIn } from '../wire/client';
 import { isLineError, RpcError } from '../wire/errors';
-import type { LiveEvent, Methods, Mode, ModelEntry, Project, Session } from '../wire/generated';
+import type { LiveEvent, Methods, Mode, ModelEntry, Rtc, Session } from '../wire/generated';
+import { fileDraftsIn, type FileDrafts } from '../vfs/drafts';
 import { newId } from '../wire/ids';
 import { detailsOf, explain } from './advice';
 import { waitOf } from './calls';
 import { Conversation } from './conversation.svelte';
-import type { FileDrafts } from './files.svelte';
+import { Folders } from './folders.svelte';
 import { watch } from './watch';
 
 /** Something to tell the user until they have read it. */
@@ -22,8 +26,6 @@ export interface Notice {
 
 /** The draft of a session that does not exist yet. */
 const NEW_SESSION = 'new';
-/** A send whose reply was lost is repeated under the same id, which makes no second message. */
-const SEND_TRIES = 3;
 
 /** Everything that the page shows. */
 export class App {
@@ -31,13 +33,14 @@ export class App {
   topicState = $state.raw<TopicState>({ phase: 'loading' });
   signIn = $state.raw<SignIn | null>(null);
   sessions = $state.raw<Session[]>([]);
-  projects = $state.raw<Project[]>([]);
   /** The model that answers where none is named. */
   model = $state.raw<ModelEntry | null>(null);
   /** Calls that wait for the user, by session. */
   waiting = $state.raw<ReadonlyMap<string, number>>(new Map());
   /** Sessions in which something goes on. */
   busy = $state.raw<ReadonlySet<string>>(new Set());
+  /** Answers that the server does not have yet, by call. */
+  submits = $state.raw<ReadonlyMap<string, Submit>>(new Map());
   selected = $state<string | null>(null);
   conversation = $state.raw<Conversation | null>(null);
   /** The address names a session that the server does not have. */
@@ -50,14 +53,18 @@ export class App {
     [...this.waiting].reduce((sum, [id, count]) => (id === this.selected ? sum : sum + count), 0),
   );
 
+  readonly folders: Folders;
+  /** Texts of files that were not saved yet. */
+  readonly fileDrafts: FileDrafts = fileDraftsIn(() => this.#database);
   readonly #client: Client;
   #database: Database | null = null;
   #topic: Topic | null = null;
+  #submits: Submits | null = null;
   #stops: (() => void)[] = [];
   #noticeId = 0;
 
-  constructor(options: ClientOptions) {
-    this.#client = new Client(options, {
+  constructor(readonly platform: Platform) {
+    this.#client = new Client(platform, {
       state: (state) => {
         this.line = state;
         if (state.phase === 'connected') {
@@ -66,6 +73,8 @@ export class App {
       },
       signedIn: (signIn) => this.#signedIn(signIn),
     });
+    this.folders = new Folders(this.#client, platform.folders);
+    platform.watch((event) => this.#told(event));
   }
 
   /** The connection, for what has a state of its own. */
@@ -113,7 +122,7 @@ export class App {
       ...(current === null && project_id !== null ? { project_id } : {}),
       ...(current === null && mode !== null ? { mode } : {}),
     };
-    const { session_id } = await this.#callUntilAnswered('v1.message.send', request);
+    const { session_id } = await this.#client.callUntilAnswered('v1.message.send', request);
     if (this.selected === current) {
       this.begun = current === null ? session_id : this.begun;
       this.select(session_id);
@@ -142,21 +151,9 @@ export class App {
     await (text === '' ? this.#database?.drafts.delete(key) : this.#database?.drafts.put({ key, text }));
   }
 
-  /** Texts of files that were not saved yet. */
-  get fileDrafts(): FileDrafts {
-    const table = () => {
-      if (this.#database === null) {
-        throw new Error('nobody is signed in');
-      }
-      return this.#database.file_drafts;
-    };
-    return {
-      paths: async (project_id) =>
-        (await table().where({ project_id }).primaryKeys()).map(([, path]) => path),
-      get: async (project_id, path) => table().get([project_id, path]),
-      put: async (draft) => void (await table().put(draft)),
-      delete: async (project_id, path) => table().delete([project_id, path]),
-    };
+  /** Keeps an answer to questions of the model, and hands it in; `null` sends them back unanswered. */
+  async answer(rtc: Rtc, answer: Submit['answer']): Promise<void> {
+    await this.#submits?.submit({ rtc_id: rtc.id, client_id: rtc.client_id, answer });
   }
 
   /** Runs something that the user asked for, and tells them if it failed. */
@@ -192,17 +189,26 @@ export class App {
   #signedIn(signIn: SignIn): void {
     this.signIn = signIn;
     const database = new Database(signIn.user_id);
+    const executor = this.platform.executes ? new Executor(this.#client, signIn.device_id) : null;
+    const submits = new Submits(this.#client, database.submits, signIn.device_id, {
+      kept: (submits) => (this.submits = submits),
+      refused: (_, reason) => this.tell(`Your answer was not taken: ${reason}.`, true),
+    });
     const topic = new Topic(`topic:u=${signIn.user_id}`, this.#client, database, {
       state: (state) => (this.topicState = state),
+      arrived: (update) => executor?.arrived(update),
       cleared: () => {
-        this.tell('The history on the server was cleared or replaced. What is shown now is what it has.');
+        this.tell('The history was cleared or replaced. What is shown now is what there is.');
         this.conversation?.close();
         this.#openSelected();
       },
     });
     this.#database = database;
     this.#topic = topic;
+    this.#submits = submits;
     this.#stops = [
+      () => executor?.close(),
+      () => submits.close(),
       watch(
         () => database.sessions.toArray(),
         (sessions) => this.#list(sessions),
@@ -210,6 +216,7 @@ export class App {
       watch(
         () => database.rtcs.where('status').anyOf('pending', 'sent', 'executing').toArray(),
         (rtcs) => {
+          executor?.stored(rtcs);
           const waiting = new Map<string, number>();
           for (const rtc of rtcs.filter((rtc) => waitOf(rtc) !== null)) {
             waiting.set(rtc.session_id, (waiting.get(rtc.session_id) ?? 0) + 1);
@@ -240,6 +247,19 @@ export class App {
     }
   }
 
+  #told(event: WindowEvent): void {
+    if (event.type === 'problem') {
+      this.tell(event.text, true);
+      return;
+    }
+    this.folders.take(event.project);
+    // A page that is loaded again stays where it was.
+    const shown = this.sessions.find(({ id }) => id === this.selected);
+    if (shown && shown.project_id !== event.project.id) {
+      this.select(null);
+    }
+  }
+
   #live(event: LiveEvent): void {
     if (isUpdate(event)) {
       this.conversation?.live(event);
@@ -253,7 +273,7 @@ export class App {
   /** What does not come with the topic. */
   async #load(): Promise<void> {
     try {
-      this.projects = (await this.#client.call('v1.project.list', {})).items;
+      await this.folders.load();
       const models = (await this.#client.call('v1.models.list', {})).items;
       this.model = models.find((model) => model.default) ?? null;
     } catch (error) {
@@ -287,21 +307,6 @@ export class App {
     };
     this.conversation = conversation;
     void open();
-  }
-
-  async #callUntilAnswered<M extends keyof Methods>(
-    method: M,
-    request: Methods[M]['request'],
-  ): Promise<Methods[M]['result']> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#client.call(method, request);
-      } catch (error) {
-        if (!isLineError(error) || attempt === SEND_TRIES) {
-          throw error;
-        }
-      }
-    }
   }
 }
 

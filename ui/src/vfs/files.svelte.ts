@@ -1,19 +1,11 @@
-import type { FileDraft } from '../store/database';
+import { explain } from '../state/advice';
 import { RpcError } from '../wire/errors';
 import type { Code, FileEntry, FileKind, Methods } from '../wire/generated';
-import { explain } from './advice';
+import type { FileDrafts } from './drafts';
 
 /** What the files need of a connection. */
 interface FilesLine {
   call<M extends keyof Methods>(method: M, request: Methods[M]['request']): Promise<Methods[M]['result']>;
-}
-
-/** Where texts that are not saved outlive the page. */
-export interface FileDrafts {
-  paths(project_id: string): Promise<string[]>;
-  get(project_id: string, path: string): Promise<FileDraft | undefined>;
-  put(draft: FileDraft): Promise<void>;
-  delete(project_id: string, path: string): Promise<void>;
 }
 
 /** A folder that is shown. */
