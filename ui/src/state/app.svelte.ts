@@ -5,24 +5,15 @@ import { Database, type Submit } from '../store/database';
 import { isTurnOver } from '../store/merge';
 import { Topic, type TopicState } from '../store/topic';
 import { Client, isUpdate, type LineState, type SignIn } from '../wire/client';
-import { isLineError, RpcError } from '../wire/errors';
+import { isLineError, isNoSession, RpcError } from '../wire/errors';
 import type { LiveEvent, Methods, Mode, ModelEntry, Rtc, Session } from '../wire/generated';
 import { fileDraftsIn, type FileDrafts } from '../vfs/drafts';
 import { newId } from '../wire/ids';
-import { detailsOf, explain } from './advice';
-import { waitOf } from './calls';
+import { waitingBySession } from './calls';
 import { Conversation } from './conversation.svelte';
 import { Folders } from './folders.svelte';
+import { Notices, type Notice } from './notices.svelte';
 import { watch } from './watch';
-
-/** Something to tell the user until they have read it. */
-export interface Notice {
-  id: number;
-  text: string;
-  isError: boolean;
-  /** For those who look closer. */
-  details: string | null;
-}
 
 /** The draft of a session that does not exist yet. */
 const NEW_SESSION = 'new';
@@ -47,7 +38,6 @@ export class App {
   isMissing = $state(false);
   /** The session that the last message on this page began. */
   begun: string | null = null;
-  notices = $state.raw<Notice[]>([]);
 
   readonly waitingElsewhere = $derived(
     [...this.waiting].reduce((sum, [id, count]) => (id === this.selected ? sum : sum + count), 0),
@@ -61,7 +51,7 @@ export class App {
   #topic: Topic | null = null;
   #submits: Submits | null = null;
   #stops: (() => void)[] = [];
-  #noticeId = 0;
+  readonly #notices = new Notices();
 
   constructor(readonly platform: Platform) {
     this.#client = new Client(platform, {
@@ -75,6 +65,11 @@ export class App {
     });
     this.folders = new Folders(this.#client, platform.folders);
     platform.watch((event) => this.#told(event));
+  }
+
+  /** What the user is told until they have read it. */
+  get notices(): Notice[] {
+    return this.#notices.list;
   }
 
   /** The connection, for what has a state of its own. */
@@ -168,22 +163,20 @@ export class App {
   }
 
   /** Shows a notice. */
-  tell(text: string, isError = false, details: string | null = null): void {
-    const others = this.notices.filter((notice) => notice.text !== text);
-    this.notices = [...others.slice(-2), { id: ++this.#noticeId, text, isError, details }];
+  tell(text: string, isError = false): void {
+    this.#notices.tell(text, isError);
   }
 
   /** Takes a notice away. */
   dismiss(id: number): void {
-    this.notices = this.notices.filter((notice) => notice.id !== id);
+    this.#notices.dismiss(id);
   }
 
   #tellError(error: unknown): void {
-    if (isLineError(error) && this.line.phase === 'signed_out') {
-      // The page says so itself, and what to do; no line comes back without it.
-      return;
+    // That it is signed out the page says itself, and what to do; no line comes back without it.
+    if (!isLineError(error) || this.line.phase !== 'signed_out') {
+      this.#notices.tellError(error);
     }
-    this.tell(explain(error), true, detailsOf(error));
   }
 
   #signedIn(signIn: SignIn): void {
@@ -217,11 +210,7 @@ export class App {
         () => database.rtcs.where('status').anyOf('pending', 'sent', 'executing').toArray(),
         (rtcs) => {
           executor?.stored(rtcs);
-          const waiting = new Map<string, number>();
-          for (const rtc of rtcs.filter((rtc) => waitOf(rtc) !== null)) {
-            waiting.set(rtc.session_id, (waiting.get(rtc.session_id) ?? 0) + 1);
-          }
-          this.waiting = waiting;
+          this.waiting = waitingBySession(rtcs);
         },
       ),
       watch(
@@ -266,7 +255,7 @@ export class App {
     } else if (event.type === 'progress') {
       this.conversation?.progress(event.data);
     } else if (event.type === 'trouble') {
-      this.tell(explain(new RpcError(event.data.code, event.data.message)), true);
+      this.#notices.tellError(new RpcError(event.data.code, event.data.message));
     }
   }
 
@@ -308,12 +297,4 @@ export class App {
     this.conversation = conversation;
     void open();
   }
-}
-
-/** Whether an error says that there is no session of that id, also because it is no id. */
-function isNoSession(error: unknown): boolean {
-  return (
-    error instanceof RpcError &&
-    (error.code === 'session.not_found' || /^rpc\.invalid_(?:argument|request)$/.test(error.code))
-  );
 }

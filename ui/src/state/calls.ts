@@ -21,6 +21,15 @@ export function waitOf(rtc: Rtc): Wait | null {
   return rtc.tool_name === ASK_USER ? 'question' : null;
 }
 
+/** How many calls of each session wait for the user. */
+export function waitingBySession(rtcs: Rtc[]): Map<string, number> {
+  const waiting = new Map<string, number>();
+  for (const rtc of rtcs.filter((rtc) => waitOf(rtc) !== null)) {
+    waiting.set(rtc.session_id, (waiting.get(rtc.session_id) ?? 0) + 1);
+  }
+  return waiting;
+}
+
 /** How a call stands, in words. */
 export function stateOf(rtc: Rtc): string {
   switch (waitOf(rtc)) {

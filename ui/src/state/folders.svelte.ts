@@ -2,6 +2,9 @@ import type { Platform } from '../platform/platform';
 import type { Client } from '../wire/client';
 import type { Project } from '../wire/generated';
 
+/** How many folders of before are known: those of sessions that are shown, and those to choose from. */
+const MAX_RECENT = 200;
+
 /** The folders that sessions work in, and the one for the next session. */
 export class Folders {
   /** Those that are open, the last one last. */
@@ -42,7 +45,9 @@ export class Folders {
     for (;;) {
       const before = this.#changes;
       const open = (await this.line.call('v1.project.list', {})).items;
-      const recent = this.areChosenHere ? (await this.line.call('v1.project.recent', {})).items : [];
+      const recent = this.areChosenHere
+        ? (await this.line.call('v1.project.recent', { limit: MAX_RECENT })).items
+        : [];
       if (before === this.#changes) {
         this.open = open;
         this.#recent = recent;

@@ -53,6 +53,14 @@ export function isPassing(error: unknown): boolean {
   return isLineError(error) || !(error instanceof RpcError) || PASSING.includes(error.code);
 }
 
+/** Whether an error says that there is no session of that id, also because it is no id. */
+export function isNoSession(error: unknown): boolean {
+  return (
+    error instanceof RpcError &&
+    (error.code === 'session.not_found' || /^rpc\.invalid_(?:argument|request)$/.test(error.code))
+  );
+}
+
 /** Makes an `RpcError` of what the client library rejects with: `{code: number, message: "code: text"}`, with details on a second line. */
 export function toRpcError(reason: unknown): RpcError {
   if (reason instanceof RpcError) {
