@@ -111,6 +111,8 @@ describe('an answer to a question', () => {
     await app.answer(question, answer);
     await until(() => app.submits.has('r-1'));
     app.close();
+    await run(0);
+    expect(vi.getTimerCount()).toBe(0);
     serveSample(server);
     const before = submitted().length;
     await run(60_000);

@@ -88,7 +88,6 @@ export class Executor {
     for (const lane of this.#lanes.values()) {
       lane.running?.stop();
       lane.running = null;
-      lane.open.clear();
     }
     this.#lanes.clear();
   }

@@ -192,6 +192,17 @@ describe('a socket', () => {
     expect(native.callsOf('socket_close')).toEqual([{ socket: 1 }]);
   });
 
+  it('lets pass any amount that is taken in time', async () => {
+    native.commands['socket_send'] = () => undefined;
+    const { socket, told } = await openSocket();
+    for (let number = 0; number < 5; number++) {
+      socket.send('x'.repeat(MAX_UNSENT / 2));
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    expect(told).toEqual([]);
+    expect(native.callsOf('socket_send')).toHaveLength(5);
+  });
+
   it('acknowledges what was taken, in steps, and only after it was taken', async () => {
     const { socket, told } = await openSocket();
     let acknowledged = -1;
