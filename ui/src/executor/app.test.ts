@@ -16,6 +16,7 @@ beforeEach(() => {
   serveSample(server);
   apps = [];
   server.commit({ entity: 'session', data: session({ id: 's-1' }) });
+  server.commit({ entity: 'turn', data: turn({ id: 't-1', session_id: 's-1', status: 'interrupted' }) });
   server.commit({ entity: 'rtc', data: question });
 });
 
@@ -108,8 +109,10 @@ describe('an answer to a question', () => {
     server.handlers['v1.rtc.submit_result'] = () => {
       throw new Refusal('engine.shutting_down', 'it ends');
     };
+    await until(() => app.waiting.get('s-1') === 1);
     await app.answer(question, answer);
     await until(() => app.submits.has('r-1'));
+    expect(app.waiting.size).toBe(0);
     app.close();
     await run(0);
     expect(vi.getTimerCount()).toBe(0);
@@ -199,7 +202,7 @@ describe('a window of the desktop', () => {
   it('runs the calls of its device: those that are there, and those that arrive', async () => {
     runOnServer();
     server.commit({ entity: 'session', data: session({ id: 's-2' }) });
-    server.commit({ entity: 'turn', data: turn({ id: 't-1', session_id: 's-2', status: 'interrupted' }) });
+    server.commit({ entity: 'turn', data: turn({ id: 't-2', session_id: 's-2', status: 'interrupted' }) });
     server.commit({ entity: 'rtc', data: call });
     await openApp({ executes: true });
     await until(() => ran().length === 1);

@@ -2,14 +2,13 @@ import { Executor } from '../executor/executor';
 import { Submits } from '../executor/submits';
 import type { Platform, WindowEvent } from '../platform/platform';
 import { Database, type Submit } from '../store/database';
-import { isTurnOver } from '../store/merge';
 import { Topic, type TopicState } from '../store/topic';
 import { Client, isUpdate, type LineState, type SignIn } from '../wire/client';
 import { isLineError, isNoSession, RpcError } from '../wire/errors';
 import type { LiveEvent, Methods, Mode, ModelEntry, Rtc, Session } from '../wire/generated';
 import { fileDraftsIn, type FileDrafts } from '../vfs/drafts';
 import { newId } from '../wire/ids';
-import { waitingBySession } from './calls';
+import { sessionsAtWork, waitingBySession } from './calls';
 import { Conversation } from './conversation.svelte';
 import { Folders } from './folders.svelte';
 import { Notices, type Notice } from './notices.svelte';
@@ -26,8 +25,8 @@ export class App {
   sessions = $state.raw<Session[]>([]);
   /** The model that answers where none is named. */
   model = $state.raw<ModelEntry | null>(null);
-  /** Calls that wait for the user, by session. */
-  waiting = $state.raw<ReadonlyMap<string, number>>(new Map());
+  /** Calls that have not ended. */
+  #open = $state.raw<Rtc[]>([]);
   /** Sessions in which something goes on. */
   busy = $state.raw<ReadonlySet<string>>(new Set());
   /** Answers that the server does not have yet, by call. */
@@ -39,6 +38,10 @@ export class App {
   /** The session that the last message on this page began. */
   begun: string | null = null;
 
+  /** How many calls wait for the user, by session; what is answered waits no more, although the server does not have it. */
+  readonly waiting: ReadonlyMap<string, number> = $derived(
+    waitingBySession(this.#open.filter(({ id }) => !this.submits.has(id))),
+  );
   readonly waitingElsewhere = $derived(
     [...this.waiting].reduce((sum, [id, count]) => (id === this.selected ? sum : sum + count), 0),
   );
@@ -46,7 +49,8 @@ export class App {
   readonly folders: Folders;
   /** Texts of files that were not saved yet. */
   readonly fileDrafts: FileDrafts = fileDraftsIn(() => this.#database);
-  readonly #client: Client;
+  /** The connection, for what has a state of its own. */
+  readonly client: Client;
   #database: Database | null = null;
   #topic: Topic | null = null;
   #submits: Submits | null = null;
@@ -54,7 +58,7 @@ export class App {
   readonly #notices = new Notices();
 
   constructor(readonly platform: Platform) {
-    this.#client = new Client(platform, {
+    this.client = new Client(platform, {
       state: (state) => {
         this.line = state;
         if (state.phase === 'connected') {
@@ -63,7 +67,7 @@ export class App {
       },
       signedIn: (signIn) => this.#signedIn(signIn),
     });
-    this.folders = new Folders(this.#client, platform.folders);
+    this.folders = new Folders(this.client, platform.folders);
     platform.watch((event) => this.#told(event));
   }
 
@@ -72,14 +76,9 @@ export class App {
     return this.#notices.list;
   }
 
-  /** The connection, for what has a state of its own. */
-  get client(): Client {
-    return this.#client;
-  }
-
   /** Connects. */
   start(): void {
-    this.#client.connect();
+    this.client.connect();
   }
 
   /** Ends everything. */
@@ -87,7 +86,7 @@ export class App {
     this.#stops.forEach((stop) => stop());
     this.conversation?.close();
     this.#topic?.close();
-    this.#client.close();
+    this.client.close();
     this.#database?.close();
   }
 
@@ -117,7 +116,7 @@ export class App {
       ...(current === null && project_id !== null ? { project_id } : {}),
       ...(current === null && mode !== null ? { mode } : {}),
     };
-    const { session_id } = await this.#client.callUntilAnswered('v1.message.send', request);
+    const { session_id } = await this.client.callUntilAnswered('v1.message.send', request);
     if (this.selected === current) {
       this.begun = current === null ? session_id : this.begun;
       this.select(session_id);
@@ -126,13 +125,13 @@ export class App {
 
   /** Gives a session another title. */
   async rename(session_id: string, title: string): Promise<void> {
-    await this.#client.call('v1.session.update', { session_id, title });
+    await this.client.call('v1.session.update', { session_id, title });
   }
 
   /** Takes a session out of the list; the server keeps it. */
   async remove(session_id: string): Promise<void> {
     const deleted_at = new Date().toISOString();
-    await this.#client.call('v1.session.update', { session_id, deleted_at });
+    await this.client.call('v1.session.update', { session_id, deleted_at });
   }
 
   /** The text that was left in the composer. */
@@ -182,12 +181,12 @@ export class App {
   #signedIn(signIn: SignIn): void {
     this.signIn = signIn;
     const database = new Database(signIn.user_id);
-    const executor = this.platform.executes ? new Executor(this.#client, signIn.device_id) : null;
-    const submits = new Submits(this.#client, database.submits, signIn.device_id, {
+    const executor = this.platform.executes ? new Executor(this.client, signIn.device_id) : null;
+    const submits = new Submits(this.client, database.submits, signIn.device_id, {
       kept: (submits) => (this.submits = submits),
       refused: (_, reason) => this.tell(`Your answer was not taken: ${reason}.`, true),
     });
-    const topic = new Topic(`topic:u=${signIn.user_id}`, this.#client, database, {
+    const topic = new Topic(`topic:u=${signIn.user_id}`, this.client, database, {
       state: (state) => (this.topicState = state),
       arrived: (update) => executor?.arrived(update),
       cleared: () => {
@@ -210,19 +209,16 @@ export class App {
         () => database.rtcs.where('status').anyOf('pending', 'sent', 'executing').toArray(),
         (rtcs) => {
           executor?.stored(rtcs);
-          this.waiting = waitingBySession(rtcs);
+          this.#open = rtcs;
         },
       ),
       watch(
         () => database.turns.toArray(),
-        (turns) =>
-          (this.busy = new Set(
-            turns.filter((turn) => !isTurnOver(turn.status)).map((turn) => turn.session_id),
-          )),
+        (turns) => (this.busy = sessionsAtWork(turns)),
       ),
     ];
     topic.start();
-    this.#client.subscribeLive(`live:u=${signIn.user_id}`, (event) => this.#live(event));
+    this.client.subscribeLive(`live:u=${signIn.user_id}`, (event) => this.#live(event));
     this.#openSelected();
   }
 
@@ -263,7 +259,7 @@ export class App {
   async #load(): Promise<void> {
     try {
       await this.folders.load();
-      const models = (await this.#client.call('v1.models.list', {})).items;
+      const models = (await this.client.call('v1.models.list', {})).items;
       this.model = models.find((model) => model.default) ?? null;
     } catch (error) {
       // A broken line is told of by the line itself, and with the next one they are asked for again.
@@ -279,7 +275,7 @@ export class App {
       return;
     }
     const [topic, database] = [this.#topic, this.#database];
-    const conversation = new Conversation(session_id, this.#client, database, () => void open());
+    const conversation = new Conversation(session_id, this.client, database, () => void open());
     const open = async () => {
       try {
         await topic.open(session_id);

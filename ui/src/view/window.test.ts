@@ -285,6 +285,12 @@ describe('a window', () => {
     const app = await openWindow();
     button('New window').click();
     expect(app.platform.openWindow).toHaveBeenCalledExactlyOnceWith(null);
+    server.commit({ entity: 'session', data: session({ id: 's-1', title: 'A session' }) });
+    await until(() => app.sessions.length === 1);
+    find('[aria-label="Rename or delete A session"]').click();
+    flushSync();
+    button('Open in another window').click();
+    expect(app.platform.openWindow).toHaveBeenLastCalledWith('s-1');
   });
 
   it('gives links that lead out to who opens them, and goes nowhere itself', async () => {
