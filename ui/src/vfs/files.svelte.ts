@@ -2,6 +2,7 @@ import { explain } from '../state/advice';
 import { RpcError } from '../wire/errors';
 import type { Code, FileEntry, FileKind, Methods } from '../wire/generated';
 import type { FileDrafts } from './drafts';
+import { isChanged, openFile, type OpenFile } from './open-file';
 
 /** What the files need of a connection. */
 interface FilesLine {
@@ -11,21 +12,6 @@ interface FilesLine {
 /** A folder that is shown. */
 export type Folder =
   { phase: 'loading' } | { phase: 'listed'; entries: FileEntry[] } | { phase: 'failed'; reason: string };
-
-/** A file that is open. */
-export interface OpenFile {
-  path: string;
-  /** The text on disk when it was last read or saved, and what it is known by. */
-  saved: string;
-  hash: string;
-  /** The text as the user has it. */
-  text: string;
-  /** The file was changed or removed by somebody else since it was read. */
-  isConflicting: boolean;
-  isSaving: boolean;
-  /** It was saved since it was opened. */
-  wasSaved: boolean;
-}
 
 /** The most bytes of a file that is edited here; a larger one is for a real editor. */
 const MAX_BYTES = 2 * 1024 * 1024;
@@ -297,15 +283,6 @@ export class Files {
   }
 }
 
-function openFile(path: string, saved: string, hash: string): OpenFile {
-  return { path, saved, hash, text: saved, isConflicting: false, isSaving: false, wasSaved: false };
-}
-
 function hasCode(error: unknown, code: Code): boolean {
   return error instanceof RpcError && error.code === code;
-}
-
-/** Whether a file has changes that are not saved. */
-export function isChanged(file: OpenFile | undefined): boolean {
-  return file !== undefined && file.text !== file.saved;
 }

@@ -4,7 +4,8 @@ import { RpcError } from '../wire/errors';
 import type { Methods } from '../wire/generated';
 import type { FileDraft } from '../store/database';
 import type { FileDrafts } from './drafts';
-import { Files, isChanged } from './files.svelte';
+import { Files } from './files.svelte';
+import { isChanged } from './open-file';
 
 /** What outlives a page; a page that is loaded again gets the same. */
 let kept: Map<string, FileDraft>;
