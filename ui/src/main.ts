@@ -1,10 +1,12 @@
 import { mount } from 'svelte';
 
 import './style.css';
+import { browser } from './platform/browser';
 import { App } from './state/app.svelte';
 import Page from './view/Page.svelte';
-import { endpointOf, fetchToken } from './wire/client';
 
-const app = new App({ endpoint: endpointOf(location.href), fetchToken });
+// What a window is made of is loaded in a window only.
+const platform = '__TAURI_INTERNALS__' in window ? (await import('./platform/desktop')).desktop() : browser();
+const app = new App(platform);
 mount(Page, { target: document.getElementById('app')!, props: { app } });
 app.start();

@@ -1,37 +1,21 @@
-import { mkdir } from 'node:fs/promises';
-
-import axe from 'axe-core';
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { preview, type PreviewServer } from 'vite';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { message, turn } from '../src/testing/entities';
 import { FakeServer, Refusal } from '../src/testing/fake-server';
 import { fillWithSample, serveSample } from '../src/testing/sample';
+import { barriers, shoot, startStage, type Stage } from './stage';
 
-const screenshots = new URL('../screenshots/', import.meta.url).pathname;
-
-let served: PreviewServer;
-let browser: Browser;
-let address: string;
+let stage: Stage;
 let server: FakeServer;
 let pages: Page[];
 let complaints: string[];
 
 beforeAll(async () => {
-  await mkdir(screenshots, { recursive: true });
-  served = await preview({ preview: { port: 0, host: '127.0.0.1' } });
-  address = served.resolvedUrls!.local[0]!;
-  browser = await chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu'],
-  });
+  stage = await startStage();
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await served?.close();
-});
+afterAll(() => stage?.close());
 
 beforeEach(() => {
   server = new FakeServer();
@@ -56,7 +40,8 @@ interface Look {
 
 /** Opens the built page, under its policy, in front of the fake server. */
 async function open({ width = 1280, theme = 'light', at = '', isSignedIn = true }: Look = {}): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width, height: 860 }, colorScheme: theme });
+  const { address } = stage;
+  const context = await stage.browser.newContext({ viewport: { width, height: 860 }, colorScheme: theme });
   const page = await context.newPage();
   pages.push(page);
   page.on('console', (entry) => {
@@ -86,19 +71,6 @@ async function open({ width = 1280, theme = 'light', at = '', isSignedIn = true 
   await page.goto(address + at);
   return page;
 }
-
-/** What is wrong for people who see little or use the keyboard. */
-async function barriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run();
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map((node) => `${id}: ${node.html} ${node.failureSummary}`),
-    );
-  });
-}
-
-const shoot = (page: Page, name: string) => page.screenshot({ path: `${screenshots}${name}.png` });
 
 describe('the page', () => {
   it.each([
@@ -271,7 +243,7 @@ describe('the page', () => {
     await page.getByLabel('Own answer to: What belongs into it?').fill('The sign');
     await page.getByRole('button', { name: 'Answer' }).click();
     await expect
-      .poll(() => server.calls.at(-1)?.request)
+      .poll(() => server.calls.filter(({ method }) => method === 'v1.rtc.submit_result').at(-1)?.request)
       .toMatchObject({
         result: {
           answers: {
@@ -282,8 +254,8 @@ describe('the page', () => {
       });
     await page.getByRole('button', { name: 'Let the model look' }).click();
     await expect
-      .poll(() => server.calls.at(-1))
-      .toEqual({ method: 'v1.rtc.resolve', request: { rtc_id: 'r-8', decision: 'tell' } });
+      .poll(() => server.calls.filter(({ method }) => method === 'v1.rtc.resolve'))
+      .toEqual([{ method: 'v1.rtc.resolve', request: { rtc_id: 'r-8', decision: 'tell' } }]);
   });
 
   it('saves a file, and tells when somebody else was faster', async () => {

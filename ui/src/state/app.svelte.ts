@@ -1,29 +1,21 @@
-import { Database } from '../store/database';
-import { isTurnOver } from '../store/merge';
+import { Executor } from '../executor/executor';
+import { Submits } from '../executor/submits';
+import type { Platform, WindowEvent } from '../platform/platform';
+import { Database, type Submit } from '../store/database';
 import { Topic, type TopicState } from '../store/topic';
-import { Client, isUpdate, type ClientOptions, type LineState, type SignIn } from '../wire/client';
-import { isLineError, RpcError } from '../wire/errors';
-import type { LiveEvent, Methods, Mode, ModelEntry, Project, Session } from '../wire/generated';
+import { Client, isUpdate, type LineState, type SignIn } from '../wire/client';
+import { isLineError, isNoSession, RpcError } from '../wire/errors';
+import type { LiveEvent, Methods, Mode, ModelEntry, Rtc, Session } from '../wire/generated';
+import { fileDraftsIn, type FileDrafts } from '../vfs/drafts';
 import { newId } from '../wire/ids';
-import { detailsOf, explain } from './advice';
-import { waitOf } from './calls';
+import { sessionsAtWork, waitingBySession } from './calls';
 import { Conversation } from './conversation.svelte';
-import type { FileDrafts } from './files.svelte';
+import { Folders } from './folders.svelte';
+import { Notices, type Notice } from './notices.svelte';
 import { watch } from './watch';
-
-/** Something to tell the user until they have read it. */
-export interface Notice {
-  id: number;
-  text: string;
-  isError: boolean;
-  /** For those who look closer. */
-  details: string | null;
-}
 
 /** The draft of a session that does not exist yet. */
 const NEW_SESSION = 'new';
-/** A send whose reply was lost is repeated under the same id, which makes no second message. */
-const SEND_TRIES = 3;
 
 /** Everything that the page shows. */
 export class App {
@@ -31,33 +23,42 @@ export class App {
   topicState = $state.raw<TopicState>({ phase: 'loading' });
   signIn = $state.raw<SignIn | null>(null);
   sessions = $state.raw<Session[]>([]);
-  projects = $state.raw<Project[]>([]);
   /** The model that answers where none is named. */
   model = $state.raw<ModelEntry | null>(null);
-  /** Calls that wait for the user, by session. */
-  waiting = $state.raw<ReadonlyMap<string, number>>(new Map());
+  /** Calls that have not ended. */
+  #open = $state.raw<Rtc[]>([]);
   /** Sessions in which something goes on. */
   busy = $state.raw<ReadonlySet<string>>(new Set());
+  /** Answers that the server does not have yet, by call. */
+  submits = $state.raw<ReadonlyMap<string, Submit>>(new Map());
   selected = $state<string | null>(null);
   conversation = $state.raw<Conversation | null>(null);
   /** The address names a session that the server does not have. */
   isMissing = $state(false);
   /** The session that the last message on this page began. */
   begun: string | null = null;
-  notices = $state.raw<Notice[]>([]);
 
+  /** How many calls wait for the user, by session; what is answered waits no more, although the server does not have it. */
+  readonly waiting: ReadonlyMap<string, number> = $derived(
+    waitingBySession(this.#open.filter(({ id }) => !this.submits.has(id))),
+  );
   readonly waitingElsewhere = $derived(
     [...this.waiting].reduce((sum, [id, count]) => (id === this.selected ? sum : sum + count), 0),
   );
 
-  readonly #client: Client;
+  readonly folders: Folders;
+  /** Texts of files that were not saved yet. */
+  readonly fileDrafts: FileDrafts = fileDraftsIn(() => this.#database);
+  /** The connection, for what has a state of its own. */
+  readonly client: Client;
   #database: Database | null = null;
   #topic: Topic | null = null;
+  #submits: Submits | null = null;
   #stops: (() => void)[] = [];
-  #noticeId = 0;
+  readonly #notices = new Notices();
 
-  constructor(options: ClientOptions) {
-    this.#client = new Client(options, {
+  constructor(readonly platform: Platform) {
+    this.client = new Client(platform, {
       state: (state) => {
         this.line = state;
         if (state.phase === 'connected') {
@@ -66,16 +67,18 @@ export class App {
       },
       signedIn: (signIn) => this.#signedIn(signIn),
     });
+    this.folders = new Folders(this.client, platform.folders);
+    platform.watch((event) => this.#told(event));
   }
 
-  /** The connection, for what has a state of its own. */
-  get client(): Client {
-    return this.#client;
+  /** What the user is told until they have read it. */
+  get notices(): Notice[] {
+    return this.#notices.list;
   }
 
   /** Connects. */
   start(): void {
-    this.#client.connect();
+    this.client.connect();
   }
 
   /** Ends everything. */
@@ -83,7 +86,7 @@ export class App {
     this.#stops.forEach((stop) => stop());
     this.conversation?.close();
     this.#topic?.close();
-    this.#client.close();
+    this.client.close();
     this.#database?.close();
   }
 
@@ -113,7 +116,7 @@ export class App {
       ...(current === null && project_id !== null ? { project_id } : {}),
       ...(current === null && mode !== null ? { mode } : {}),
     };
-    const { session_id } = await this.#callUntilAnswered('v1.message.send', request);
+    const { session_id } = await this.client.callUntilAnswered('v1.message.send', request);
     if (this.selected === current) {
       this.begun = current === null ? session_id : this.begun;
       this.select(session_id);
@@ -122,13 +125,13 @@ export class App {
 
   /** Gives a session another title. */
   async rename(session_id: string, title: string): Promise<void> {
-    await this.#client.call('v1.session.update', { session_id, title });
+    await this.client.call('v1.session.update', { session_id, title });
   }
 
   /** Takes a session out of the list; the server keeps it. */
   async remove(session_id: string): Promise<void> {
     const deleted_at = new Date().toISOString();
-    await this.#client.call('v1.session.update', { session_id, deleted_at });
+    await this.client.call('v1.session.update', { session_id, deleted_at });
   }
 
   /** The text that was left in the composer. */
@@ -142,21 +145,9 @@ export class App {
     await (text === '' ? this.#database?.drafts.delete(key) : this.#database?.drafts.put({ key, text }));
   }
 
-  /** Texts of files that were not saved yet. */
-  get fileDrafts(): FileDrafts {
-    const table = () => {
-      if (this.#database === null) {
-        throw new Error('nobody is signed in');
-      }
-      return this.#database.file_drafts;
-    };
-    return {
-      paths: async (project_id) =>
-        (await table().where({ project_id }).primaryKeys()).map(([, path]) => path),
-      get: async (project_id, path) => table().get([project_id, path]),
-      put: async (draft) => void (await table().put(draft)),
-      delete: async (project_id, path) => table().delete([project_id, path]),
-    };
+  /** Keeps an answer to questions of the model, and hands it in; `null` sends them back unanswered. */
+  async answer(rtc: Rtc, answer: Submit['answer']): Promise<void> {
+    await this.#submits?.submit({ rtc_id: rtc.id, client_id: rtc.client_id, answer });
   }
 
   /** Runs something that the user asked for, and tells them if it failed. */
@@ -171,38 +162,45 @@ export class App {
   }
 
   /** Shows a notice. */
-  tell(text: string, isError = false, details: string | null = null): void {
-    const others = this.notices.filter((notice) => notice.text !== text);
-    this.notices = [...others.slice(-2), { id: ++this.#noticeId, text, isError, details }];
+  tell(text: string, isError = false): void {
+    this.#notices.tell(text, isError);
   }
 
   /** Takes a notice away. */
   dismiss(id: number): void {
-    this.notices = this.notices.filter((notice) => notice.id !== id);
+    this.#notices.dismiss(id);
   }
 
   #tellError(error: unknown): void {
-    if (isLineError(error) && this.line.phase === 'signed_out') {
-      // The page says so itself, and what to do; no line comes back without it.
-      return;
+    // That it is signed out the page says itself, and what to do; no line comes back without it.
+    if (!isLineError(error) || this.line.phase !== 'signed_out') {
+      this.#notices.tellError(error);
     }
-    this.tell(explain(error), true, detailsOf(error));
   }
 
   #signedIn(signIn: SignIn): void {
     this.signIn = signIn;
     const database = new Database(signIn.user_id);
-    const topic = new Topic(`topic:u=${signIn.user_id}`, this.#client, database, {
+    const executor = this.platform.executes ? new Executor(this.client, signIn.device_id) : null;
+    const submits = new Submits(this.client, database.submits, signIn.device_id, {
+      kept: (submits) => (this.submits = submits),
+      refused: (_, reason) => this.tell(`Your answer was not taken: ${reason}.`, true),
+    });
+    const topic = new Topic(`topic:u=${signIn.user_id}`, this.client, database, {
       state: (state) => (this.topicState = state),
+      arrived: (update) => executor?.arrived(update),
       cleared: () => {
-        this.tell('The history on the server was cleared or replaced. What is shown now is what it has.');
+        this.tell('The history was cleared or replaced. What is shown now is what there is.');
         this.conversation?.close();
         this.#openSelected();
       },
     });
     this.#database = database;
     this.#topic = topic;
+    this.#submits = submits;
     this.#stops = [
+      () => executor?.close(),
+      () => submits.close(),
       watch(
         () => database.sessions.toArray(),
         (sessions) => this.#list(sessions),
@@ -210,23 +208,17 @@ export class App {
       watch(
         () => database.rtcs.where('status').anyOf('pending', 'sent', 'executing').toArray(),
         (rtcs) => {
-          const waiting = new Map<string, number>();
-          for (const rtc of rtcs.filter((rtc) => waitOf(rtc) !== null)) {
-            waiting.set(rtc.session_id, (waiting.get(rtc.session_id) ?? 0) + 1);
-          }
-          this.waiting = waiting;
+          executor?.stored(rtcs);
+          this.#open = rtcs;
         },
       ),
       watch(
         () => database.turns.toArray(),
-        (turns) =>
-          (this.busy = new Set(
-            turns.filter((turn) => !isTurnOver(turn.status)).map((turn) => turn.session_id),
-          )),
+        (turns) => (this.busy = sessionsAtWork(turns)),
       ),
     ];
     topic.start();
-    this.#client.subscribeLive(`live:u=${signIn.user_id}`, (event) => this.#live(event));
+    this.client.subscribeLive(`live:u=${signIn.user_id}`, (event) => this.#live(event));
     this.#openSelected();
   }
 
@@ -240,21 +232,34 @@ export class App {
     }
   }
 
+  #told(event: WindowEvent): void {
+    if (event.type === 'problem') {
+      this.tell(event.text, true);
+      return;
+    }
+    this.folders.take(event.project);
+    // A page that is loaded again stays where it was.
+    const shown = this.sessions.find(({ id }) => id === this.selected);
+    if (shown && shown.project_id !== event.project.id) {
+      this.select(null);
+    }
+  }
+
   #live(event: LiveEvent): void {
     if (isUpdate(event)) {
       this.conversation?.live(event);
     } else if (event.type === 'progress') {
       this.conversation?.progress(event.data);
     } else if (event.type === 'trouble') {
-      this.tell(explain(new RpcError(event.data.code, event.data.message)), true);
+      this.#notices.tellError(new RpcError(event.data.code, event.data.message));
     }
   }
 
   /** What does not come with the topic. */
   async #load(): Promise<void> {
     try {
-      this.projects = (await this.#client.call('v1.project.list', {})).items;
-      const models = (await this.#client.call('v1.models.list', {})).items;
+      await this.folders.load();
+      const models = (await this.client.call('v1.models.list', {})).items;
       this.model = models.find((model) => model.default) ?? null;
     } catch (error) {
       // A broken line is told of by the line itself, and with the next one they are asked for again.
@@ -270,7 +275,7 @@ export class App {
       return;
     }
     const [topic, database] = [this.#topic, this.#database];
-    const conversation = new Conversation(session_id, this.#client, database, () => void open());
+    const conversation = new Conversation(session_id, this.client, database, () => void open());
     const open = async () => {
       try {
         await topic.open(session_id);
@@ -288,27 +293,4 @@ export class App {
     this.conversation = conversation;
     void open();
   }
-
-  async #callUntilAnswered<M extends keyof Methods>(
-    method: M,
-    request: Methods[M]['request'],
-  ): Promise<Methods[M]['result']> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#client.call(method, request);
-      } catch (error) {
-        if (!isLineError(error) || attempt === SEND_TRIES) {
-          throw error;
-        }
-      }
-    }
-  }
-}
-
-/** Whether an error says that there is no session of that id, also because it is no id. */
-function isNoSession(error: unknown): boolean {
-  return (
-    error instanceof RpcError &&
-    (error.code === 'session.not_found' || /^rpc\.invalid_(?:argument|request)$/.test(error.code))
-  );
 }

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { message, rtc, session, turn } from '../testing/entities';
 import { FakeServer, Refusal } from '../testing/fake-server';
+import { platformOf } from '../testing/platform';
 import { serveSample } from '../testing/sample';
 import { Database } from '../store/database';
 import { App } from './app.svelte';
@@ -13,11 +14,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
   server = new FakeServer();
   serveSample(server);
-  app = new App({
-    endpoint: 'ws://server/connection/websocket',
-    fetchToken: () => Promise.resolve({ token: 't', user_id: server.user, device_id: 'device-1' }),
-    websocket: server.websocket,
-  });
+  app = new App(platformOf(server));
 });
 
 afterEach(async () => {
@@ -241,7 +238,7 @@ describe('the page', () => {
     expect(app.notices).toMatchObject([
       {
         isError: true,
-        text: 'The disk is nearly full. Free some space on the disk of the server, then try again. Nothing is lost.',
+        text: 'The disk is nearly full. Free some space on the disk that the data is on, then try again. Nothing is lost.',
       },
     ]);
     app.dismiss(app.notices[0]!.id);

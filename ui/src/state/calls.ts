@@ -1,5 +1,5 @@
-import { isCallOver } from '../store/merge';
-import type { Rtc } from '../wire/generated';
+import { isCallOver, isTurnOver } from '../store/merge';
+import type { Rtc, Turn } from '../wire/generated';
 
 /** The tool whose calls the user answers. */
 export const ASK_USER = 'askUser';
@@ -19,6 +19,20 @@ export function waitOf(rtc: Rtc): Wait | null {
     return 'unknown_outcome';
   }
   return rtc.tool_name === ASK_USER ? 'question' : null;
+}
+
+/** How many calls of each session wait for the user. */
+export function waitingBySession(rtcs: Rtc[]): Map<string, number> {
+  const waiting = new Map<string, number>();
+  for (const rtc of rtcs.filter((rtc) => waitOf(rtc) !== null)) {
+    waiting.set(rtc.session_id, (waiting.get(rtc.session_id) ?? 0) + 1);
+  }
+  return waiting;
+}
+
+/** The sessions in which something goes on. */
+export function sessionsAtWork(turns: Turn[]): Set<string> {
+  return new Set(turns.filter(({ status }) => !isTurnOver(status)).map(({ session_id }) => session_id));
 }
 
 /** How a call stands, in words. */

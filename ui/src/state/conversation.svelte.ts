@@ -175,17 +175,6 @@ export class Conversation {
     await this.client.call('v1.rtc.resolve', { rtc_id, decision });
   }
 
-  /** Answers questions of the model; `null` sends them back unanswered. */
-  async answer(rtc: Rtc, answer: Record<string, unknown> | null): Promise<void> {
-    await this.client.call('v1.rtc.submit_result', {
-      rtc_id: rtc.id,
-      client_id: rtc.client_id,
-      ...(answer === null
-        ? { success: false, error: 'User declined to answer questions' }
-        : { success: true, result: answer }),
-    });
-  }
-
   #awaitFrame(): void {
     if (!this.#isFrameAwaited) {
       this.#isFrameAwaited = true;

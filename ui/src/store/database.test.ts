@@ -54,6 +54,15 @@ describe('the store', () => {
     expect(await database.cursor()).toEqual({ offset: 5, epoch: 'e' });
   });
 
+  it('keeps what the user has written when everything is loaded anew', async () => {
+    const submit = { rtc_id: 'r-1', client_id: 'c-1', answer: null };
+    await database.submits.put(submit);
+    await database.drafts.put({ key: 's-1', text: 'typed' });
+    await database.replace({ sessions: [], opened: [], turns: [], rtcs: [] }, { offset: 9, epoch: 'f' });
+    expect(await database.submits.toArray()).toEqual([submit]);
+    expect(await database.drafts.toArray()).toEqual([{ key: 's-1', text: 'typed' }]);
+  });
+
   it('keeps a bounded number of sessions, those opened last', async () => {
     for (let number = 1; number <= KEPT_SESSIONS + 2; number++) {
       await database.openSession(snapshot(`s-${number}`), { offset: 5, epoch: 'e' });

@@ -33,6 +33,14 @@ export interface FileDraft {
   hash: string;
 }
 
+/** How the user answered questions of the model, until the server has it. */
+export interface Submit {
+  rtc_id: string;
+  client_id: string;
+  /** What was asked is answered by this; null: the user declined. */
+  answer: Record<string, unknown> | null;
+}
+
 /** What the server says of the end of one session. */
 export interface SessionSnapshot {
   session_id: string;
@@ -72,6 +80,7 @@ export class Database extends Dexie {
   declare readonly opened: EntityTable<Opened, 'session_id'>;
   declare readonly drafts: EntityTable<Draft, 'key'>;
   declare readonly file_drafts: Table<FileDraft, [string, string]>;
+  declare readonly submits: EntityTable<Submit, 'rtc_id'>;
   declare readonly cursors: EntityTable<Cursor & { channel: 'topic' }, 'channel'>;
 
   constructor(user: string) {
@@ -91,6 +100,7 @@ export class Database extends Dexie {
     this.version(2)
       .stores({ ...tables, file_drafts: '[project_id+path], project_id' })
       .upgrade((change) => change.table('cursors').clear());
+    this.version(3).stores({ submits: 'rtc_id' });
   }
 
   /** How far the stored data is, if there is any. */
@@ -124,7 +134,7 @@ export class Database extends Dexie {
   }
 
   /**
-   * Drops everything but drafts and takes over what the server says, which is at least as new as the cursor. Stores
+   * Drops everything but what the user has written and takes over what the server says, which is at least as new as the cursor. Stores
    * nothing, and says so, if another window has stored in the meantime what is as new.
    */
   async replace(

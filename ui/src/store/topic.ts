@@ -1,6 +1,6 @@
 import type { HistoryPage, Publication, TopicHandlers } from '../wire/client';
 import { RpcError, UNRECOVERABLE_POSITION } from '../wire/errors';
-import type { Methods, Rtc, Session, Turn } from '../wire/generated';
+import type { Methods, Rtc, Session, Turn, Update } from '../wire/generated';
 import { KEPT_MESSAGES, type Cursor, type Database, type SessionSnapshot } from './database';
 import { isCallOver, isTurnOver } from './merge';
 
@@ -21,6 +21,8 @@ export type TopicState =
 /** What the topic tells. */
 export interface TopicListener {
   state(state: TopicState): void;
+  /** An update has arrived and is to be stored; may not throw. Those that are asked for by pages are stored only. */
+  arrived(update: Update): void;
   /** The server's history is another one now; what was cached is replaced. */
   cleared(): void;
 }
@@ -166,6 +168,9 @@ export class Topic {
   }
 
   #receive(publication: Publication): void {
+    if (publication.update !== null) {
+      this.listener.arrived(publication.update);
+    }
     this.#waiting.push(publication);
     if (this.#waiting.length > MAX_WAITING) {
       // The newest one is enough to see the gap.

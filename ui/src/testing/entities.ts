@@ -1,4 +1,4 @@
-import type { ContentData, Message, Rtc, Session, Turn } from '../wire/generated';
+import type { ContentData, Message, Project, Rtc, Session, Turn } from '../wire/generated';
 
 const NOW = '2026-01-01T12:00:00Z';
 
@@ -115,3 +115,14 @@ export const waiting = (fields: Partial<Rtc> = {}): Rtc =>
     },
     ...fields,
   });
+
+/** A folder with what a test does not care about filled in. */
+export function project(fields: Partial<Project> & { id: string }): Project {
+  return {
+    device_id: 'device-1',
+    root: `/srv/${fields.id}`,
+    trusted: true,
+    created_at: NOW,
+    ...fields,
+  };
+}

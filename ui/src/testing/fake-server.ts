@@ -284,6 +284,13 @@ export class FakeServer {
         return page(ownOf(this.turns, session_id), limit, cursor, (turn) => turn.id);
       case 'v1.rtc.list':
         return page(ownOf(this.rtcs, session_id), limit, cursor, (rtc) => rtc.id);
+      case 'v1.rtc.get': {
+        const item = this.rtcs.get((request as unknown as { rtc_id: string }).rtc_id);
+        if (!item) {
+          throw new Refusal('rtc.not_found', 'there is no such call');
+        }
+        return { item };
+      }
       default:
         throw new Refusal('rpc.method_not_found', `there is no method ${method}`);
     }

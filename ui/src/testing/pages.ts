@@ -5,6 +5,7 @@ import { Database } from '../store/database';
 import { Topic, type TopicLine, type TopicState } from '../store/topic';
 import { Client } from '../wire/client';
 import { FakeServer } from './fake-server';
+import { platformOf } from './platform';
 
 /** The server of the test. */
 export let server: FakeServer;
@@ -45,16 +46,10 @@ export function openPage(
   const states: TopicState[] = [];
   let cleared = 0;
   let topic!: Topic;
-  const client = new Client(
-    {
-      endpoint: 'ws://server/connection/websocket',
-      fetchToken: () => Promise.resolve({ token: 't', user_id: server.user, device_id: 'device-1' }),
-      websocket: server.websocket,
-    },
-    { state: () => {}, signedIn: () => topic.start() },
-  );
+  const client = new Client(platformOf(server), { state: () => {}, signedIn: () => topic.start() });
   topic = new Topic(server.topic, lineOf(client), database, {
     state: (state) => states.push(state),
+    arrived: () => {},
     cleared: () => cleared++,
   });
   client.connect();

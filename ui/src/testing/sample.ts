@@ -1,3 +1,4 @@
+import { isCallOver } from '../store/merge';
 import type { ContentData, FileKind, Message, Rtc } from '../wire/generated';
 import { message, rtc, session, turn } from './entities';
 import { Refusal, type FakeServer } from './fake-server';
@@ -297,10 +298,14 @@ export function serveSample(server: FakeServer): void {
       return { success: true };
     },
     'v1.rtc.submit_result': ({ rtc_id, success, result }) => {
-      server.commit({
-        entity: 'rtc',
-        data: { ...open(rtc_id), status: success ? 'completed' : 'failed', result: result ?? null },
-      });
+      const call = open(rtc_id);
+      if (!isCallOver(call.status)) {
+        const status = success ? ('completed' as const) : ('failed' as const);
+        server.commit({
+          entity: 'rtc',
+          data: { ...call, status, result: result ?? null, answered_by: 'device-1' },
+        });
+      }
       return { success: true };
     },
     'v1.rtc.resolve': ({ rtc_id }) => {

@@ -223,6 +223,24 @@ describe('a question', () => {
   });
 });
 
+describe('an answer that is on its way', () => {
+  it.each([
+    [
+      { answers: { 'Which one?': 'A', 'What?': 'X, Y' } },
+      ['Which one? A', 'What? X, Y', 'Your answer is kept'],
+    ],
+    [null, ['That you declined is kept']],
+  ])('is shown, and not asked for again', (answer, texts) => {
+    show(QuestionCard, {
+      rtc: rtc({ id: 'r-1', session_id: 's-1', tool_name: 'askUser' }),
+      kept: { answer },
+      submit: () => Promise.resolve(),
+    });
+    texts.forEach((text) => expect(find('[role=status]').textContent).toContain(text));
+    expect(document.querySelector('button, input')).toBeNull();
+  });
+});
+
 describe('an unknown outcome', () => {
   it.each([
     ['Run it again', 'retry'],

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { FakeServer, Refusal } from '../testing/fake-server';
-import { Client, endpointOf, type LineState, type SignIn } from './client';
+import { Client, type LineState, type SignIn } from './client';
 import { LINE_CLOSED, RpcError, SignedOutError, toRpcError } from './errors';
 import { newId } from './ids';
 
@@ -53,7 +53,7 @@ describe('a client', () => {
     };
     client.connect();
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(states.at(-1)).toEqual({ phase: 'signed_out' });
+    expect(states.at(-1)).toEqual({ phase: 'signed_out', reason: 'no cookie' });
     expect(asked).toBe(1);
   });
 
@@ -64,7 +64,7 @@ describe('a client', () => {
     server.isTokenGood = (token) => token === 't2';
     server.dropAll();
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(states.at(-1)).toEqual({ phase: 'signed_out' });
+    expect(states.at(-1)).toEqual({ phase: 'signed_out', reason: 'another user has signed in' });
   });
 
   it('gets a new token when its own has expired', async () => {
@@ -125,11 +125,6 @@ describe('an error of the wire', () => {
   ])('%j has a code', (reason, code, message) => {
     expect(toRpcError(reason)).toMatchObject({ code, message });
   });
-});
-
-it('the socket is on the page’s own server', () => {
-  expect(endpointOf('http://127.0.0.1:8080/?code=1#x')).toBe('ws://127.0.0.1:8080/connection/websocket');
-  expect(endpointOf('https://example.org/')).toBe('wss://example.org/connection/websocket');
 });
 
 it('an id is a UUID of version 4', () => {

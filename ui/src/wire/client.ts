@@ -1,6 +1,6 @@
 import { Centrifuge, UnauthorizedError, type PublicationContext, type StreamPosition } from 'centrifuge';
 
-import { SignedOutError, toRpcError } from './errors';
+import { isLineError, SignedOutError, toRpcError } from './errors';
 import type { LiveEvent, Methods, Update } from './generated';
 
 /** Where the connection is. */
@@ -8,7 +8,7 @@ export type LineState =
   | { phase: 'connecting' }
   | { phase: 'connected' }
   | { phase: 'reconnecting'; reason: string }
-  | { phase: 'signed_out' }
+  | { phase: 'signed_out'; reason: string }
   | { phase: 'closed'; reason: string };
 
 /** Who is signed in, and the short-lived token that proves it. */
@@ -58,6 +58,8 @@ export interface ClientOptions {
 const PROTOCOL = 1;
 /** A request may wait for the line to come back for this long. */
 const TIMEOUT_MS = 30_000;
+/** How often a request is made whose answers are lost. */
+const TRIES = 3;
 const MAX_RECONNECT_DELAY_MS = 10_000;
 /** From here on a disconnect code says that trying again is of no use. */
 const INVALID_TOKEN = 3500;
@@ -66,6 +68,8 @@ const INVALID_TOKEN = 3500;
 export class Client {
   readonly #centrifuge: Centrifuge;
   #signIn: SignIn | null = null;
+  /** Why there was no token. */
+  #refusal: string | null = null;
 
   constructor(options: ClientOptions, handlers: ClientHandlers) {
     this.#centrifuge = new Centrifuge(options.endpoint, {
@@ -81,7 +85,11 @@ export class Client {
           this.#signIn = signIn;
           return signIn.token;
         } catch (error) {
-          throw error instanceof SignedOutError ? new UnauthorizedError(error.message) : error;
+          if (error instanceof SignedOutError) {
+            this.#refusal = error.message;
+            throw new UnauthorizedError(error.message);
+          }
+          throw error;
         }
       },
       websocket: options.websocket ?? null,
@@ -104,7 +112,9 @@ export class Client {
     );
     this.#centrifuge.on('disconnected', ({ code, reason }) =>
       handlers.state(
-        code === 1 || code === INVALID_TOKEN ? { phase: 'signed_out' } : { phase: 'closed', reason },
+        code === 1 || code === INVALID_TOKEN
+          ? { phase: 'signed_out', reason: this.#refusal ?? reason }
+          : { phase: 'closed', reason },
       ),
     );
   }
@@ -130,6 +140,22 @@ export class Client {
       return (data as { result: Methods[M]['result'] }).result;
     } catch (error) {
       throw toRpcError(error);
+    }
+  }
+
+  /** Calls a method, again when its answer was lost; for what is done once however often it is asked for. */
+  async callUntilAnswered<M extends keyof Methods>(
+    method: M,
+    request: Methods[M]['request'],
+  ): Promise<Methods[M]['result']> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.call(method, request);
+      } catch (error) {
+        if (!isLineError(error) || attempt === TRIES) {
+          throw error;
+        }
+      }
     }
   }
 
@@ -177,25 +203,4 @@ function publicationOf({ offset, data }: PublicationContext): Publication {
 /** Whatever else is in a stream, a gap placeholder or something newer than this page, changes nothing. */
 export function isUpdate(data: unknown): data is Update {
   return typeof data === 'object' && data !== null && Array.isArray((data as Partial<Update>).items);
-}
-
-/** Gets a token for the user whose cookie the page has. */
-export async function fetchToken(): Promise<SignIn> {
-  const response = await fetch('/auth/token', { method: 'POST', credentials: 'same-origin' });
-  if (response.status === 401 || response.status === 403) {
-    throw new SignedOutError('the sign-in of this page has ended');
-  }
-  if (!response.ok) {
-    throw new Error(`the server gave no token (${response.status})`);
-  }
-  return (await response.json()) as SignIn;
-}
-
-/** The address of the socket on the page's own server. */
-export function endpointOf(page: string): string {
-  const url = new URL('/connection/websocket', page);
-  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-  url.search = '';
-  url.hash = '';
-  return url.href;
 }

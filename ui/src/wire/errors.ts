@@ -1,3 +1,5 @@
+import type { Code } from './generated';
+
 /** A request that was refused or did not get through. Branch on `code`, never on the text. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
@@ -12,7 +14,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The page's cookie is not valid any more. */
+/** There is no token for this page, and asking again gives none. */
 export class SignedOutError extends Error {
   override readonly name = 'SignedOutError';
 }
@@ -36,6 +38,27 @@ const LIBRARY_CODES: Record<number, string> = {
 /** Whether a request got no answer; it may or may not have had its effect. */
 export function isLineError(error: unknown): boolean {
   return error instanceof RpcError && (error.code === LINE_CLOSED || error.code === LINE_TIMEOUT);
+}
+
+/** Refusals that may be over in a while, although nothing of the request was wrong. */
+const PASSING: readonly string[] = [
+  'rpc.internal_error',
+  'auth.unauthorized',
+  'engine.shutting_down',
+  'store.full',
+] satisfies Code[];
+
+/** Whether the same request may get through later. */
+export function isPassing(error: unknown): boolean {
+  return isLineError(error) || !(error instanceof RpcError) || PASSING.includes(error.code);
+}
+
+/** Whether an error says that there is no session of that id, also because it is no id. */
+export function isNoSession(error: unknown): boolean {
+  return (
+    error instanceof RpcError &&
+    (error.code === 'session.not_found' || /^rpc\.invalid_(?:argument|request)$/.test(error.code))
+  );
 }
 
 /** Makes an `RpcError` of what the client library rejects with: `{code: number, message: "code: text"}`, with details on a second line. */

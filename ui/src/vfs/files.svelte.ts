@@ -1,39 +1,17 @@
-import type { FileDraft } from '../store/database';
+import { explain } from '../state/advice';
 import { RpcError } from '../wire/errors';
 import type { Code, FileEntry, FileKind, Methods } from '../wire/generated';
-import { explain } from './advice';
+import type { FileDrafts } from './drafts';
+import { isChanged, openFile, type OpenFile } from './open-file';
 
 /** What the files need of a connection. */
 interface FilesLine {
   call<M extends keyof Methods>(method: M, request: Methods[M]['request']): Promise<Methods[M]['result']>;
 }
 
-/** Where texts that are not saved outlive the page. */
-export interface FileDrafts {
-  paths(project_id: string): Promise<string[]>;
-  get(project_id: string, path: string): Promise<FileDraft | undefined>;
-  put(draft: FileDraft): Promise<void>;
-  delete(project_id: string, path: string): Promise<void>;
-}
-
 /** A folder that is shown. */
 export type Folder =
   { phase: 'loading' } | { phase: 'listed'; entries: FileEntry[] } | { phase: 'failed'; reason: string };
-
-/** A file that is open. */
-export interface OpenFile {
-  path: string;
-  /** The text on disk when it was last read or saved, and what it is known by. */
-  saved: string;
-  hash: string;
-  /** The text as the user has it. */
-  text: string;
-  /** The file was changed or removed by somebody else since it was read. */
-  isConflicting: boolean;
-  isSaving: boolean;
-  /** It was saved since it was opened. */
-  wasSaved: boolean;
-}
 
 /** The most bytes of a file that is edited here; a larger one is for a real editor. */
 const MAX_BYTES = 2 * 1024 * 1024;
@@ -305,15 +283,6 @@ export class Files {
   }
 }
 
-function openFile(path: string, saved: string, hash: string): OpenFile {
-  return { path, saved, hash, text: saved, isConflicting: false, isSaving: false, wasSaved: false };
-}
-
 function hasCode(error: unknown, code: Code): boolean {
   return error instanceof RpcError && error.code === code;
-}
-
-/** Whether a file has changes that are not saved. */
-export function isChanged(file: OpenFile | undefined): boolean {
-  return file !== undefined && file.text !== file.saved;
 }

@@ -3,7 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { RpcError } from '../wire/errors';
 import type { Methods } from '../wire/generated';
 import type { FileDraft } from '../store/database';
-import { Files, isChanged, type FileDrafts } from './files.svelte';
+import type { FileDrafts } from './drafts';
+import { Files } from './files.svelte';
+import { isChanged } from './open-file';
 
 /** What outlives a page; a page that is loaded again gets the same. */
 let kept: Map<string, FileDraft>;
