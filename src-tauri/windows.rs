@@ -1,11 +1,20 @@
 //! The windows: what they may show, and what happens to them.
 
+#[cfg(target_os = "linux")]
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+#[cfg(target_os = "linux")]
+use std::sync::{Mutex, PoisonError};
+#[cfg(target_os = "linux")]
+use std::time::{Duration, Instant};
 
 use rtc_types::SessionId;
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{AppHandle, Manager as _, Runtime, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+
+#[cfg(target_os = "linux")]
+use tauri_plugin_dialog::{DialogExt as _, MessageDialogKind};
 
 use crate::desktop::Desktop;
 
@@ -17,6 +26,12 @@ const SIZE: (f64, f64) = (1180.0, 780.0);
 
 /// The smallest size, at which there is one column.
 const LEAST_SIZE: (f64, f64) = (420.0, 480.0);
+
+/// How many times a page is loaded again after its process ended, within [`CRASH_TIME`].
+#[cfg(target_os = "linux")]
+const CRASHES: usize = 3;
+#[cfg(target_os = "linux")]
+const CRASH_TIME: Duration = Duration::from_secs(60);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -38,6 +53,10 @@ pub(crate) fn open<R: Runtime>(
         .min_inner_size(LEAST_SIZE.0, LEAST_SIZE.1)
         .on_navigation(is_own)
         .on_new_window(|_, _| NewWindowResponse::Deny)
+        .on_document_title_changed(|window, title| {
+            // A title that cannot be shown is no reason for anything.
+            let _ = window.set_title(&title);
+        })
         .on_page_load(move |window, load| {
             if load.event() == PageLoadEvent::Started {
                 loading.leave(window.label());
@@ -80,24 +99,30 @@ fn is_own(url: &Url) -> bool {
     }
 }
 
-/// Loads the page again when its process is gone. What it showed is stored.
+/// Loads the page again when its process is gone, unless it goes again and again. What it showed is stored.
 #[cfg(target_os = "linux")]
 fn reload_after_crash<R: Runtime>(window: &WebviewWindow<R>, desktop: Arc<Desktop>) -> tauri::Result<()> {
     use webkit2gtk::WebViewExt as _;
 
-    let label = window.label().to_owned();
+    let own = window.clone();
+    let crashes = Mutex::new(VecDeque::new());
     window.with_webview(move |webview| {
-        webview
-            .inner()
-            .connect_web_process_terminated(move |view, reason| {
-                tracing::warn!(
-                    window = label,
-                    ?reason,
-                    "the process of the page ended; it is loaded again"
-                );
-                desktop.leave(&label);
+        webview.inner().connect_web_process_terminated(move |view, reason| {
+            tracing::warn!(window = own.label(), ?reason, "the process of the page ended");
+            desktop.leave(own.label());
+            let mut crashes = crashes.lock().unwrap_or_else(PoisonError::into_inner);
+            crashes.push_back(Instant::now());
+            if crashes.len() <= CRASHES || crashes.pop_front().is_some_and(|at| at.elapsed() > CRASH_TIME) {
                 view.reload();
-            });
+                return;
+            }
+            own.dialog()
+                .message("The page of this window ended several times in a row, so it is not loaded again. Close the \
+                          window, and start RTC Desktop again; what was done is kept.")
+                .title("RTC Desktop")
+                .kind(MessageDialogKind::Error)
+                .show(|_| ());
+        });
     })
 }
 

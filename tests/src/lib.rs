@@ -7,6 +7,8 @@
 )]
 
 #[cfg(target_os = "linux")]
+pub mod contacts;
+#[cfg(target_os = "linux")]
 pub mod dialogue;
 pub mod model_server;
 #[cfg(target_os = "linux")]
