@@ -70,7 +70,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bundle",
-        about: "what users install, made for this system: bundle [--debug]",
+        about: "what users install, made for this system",
         run: bundle::main,
     },
     Task {
@@ -144,7 +144,7 @@ mod tests {
           bench     how fast it is, held against the targets
           crash     the full run of real kills, an hour or more: crash [ROUNDS]
           fuzz      frames changed at random, for so many seconds: fuzz [SECONDS]
-          bundle    what users install, made for this system: bundle [--debug]
+          bundle    what users install, made for this system
           protocol  write the documents that are made from the table of methods
         ");
     }
