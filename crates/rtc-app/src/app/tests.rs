@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rtc_engine::{NewSession, Send};
+use rtc_realtime::{Caller, ConnectionId, Scopes};
 use rtc_store::{Fault, MemoryStore};
-use rtc_types::{ClientId, ContentData, Mode, SessionId};
+use rtc_types::{ClientId, Code, ContentData, Mode, ProjectId, SessionId};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
@@ -43,6 +45,10 @@ impl Place {
     }
 
     async fn open(&self, store: Arc<MemoryStore>) -> App {
+        self.open_asking(store, false).await
+    }
+
+    async fn open_asking(&self, store: Arc<MemoryStore>, asks_trust: bool) -> App {
         let data = self.folder.path().join("data");
         let answering = Answering {
             client_approves: false,
@@ -50,7 +56,7 @@ impl Place {
             name: None,
             max_rounds: None,
             patience: Duration::ZERO,
-            asks_trust: false,
+            asks_trust,
         };
         // No script runs here.
         let workers = Workers::new(PathBuf::new());
@@ -179,4 +185,64 @@ async fn a_turn_whose_store_fails_at_any_commit_ends_as_if_nothing_had_happened(
             assert_eq!(conversation(&app).await, said, "commit {nth}, {fault:?}");
         }
     }
+}
+
+/// What a client of this device is answered.
+async fn call(app: &App, method: &str, data: Value) -> Result<Value, Code> {
+    let caller = Caller {
+        user: app.user(),
+        device: app.device(),
+        scopes: Scopes::all(),
+        connection: ConnectionId::new(Uuid::nil()),
+        approvals: true,
+    };
+    let answer = app.rpc().call(&caller, method, data).await;
+    answer.map_err(|error| error.code)
+}
+
+fn message(id: &str, session: &str, project: Option<ProjectId>) -> Value {
+    json!({
+        "content_data": {"type": "text", "data": "hello"},
+        "client_id": id,
+        "client_session_id": session,
+        "project_id": project,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_begun_in_a_folder_that_is_not_trusted() {
+    let place = Place::new();
+    let app = place.open_asking(Arc::new(MemoryStore::new()), true).await;
+    let send = "v1.message.send";
+    // In the scratch folder there is nothing to trust.
+    call(&app, send, message("m-0", "s-0", None)).await.unwrap();
+    let project = app
+        .open_project(&place.folder.path().join("project"))
+        .await
+        .unwrap()
+        .id;
+    for named in [Some(project), None] {
+        let answer = call(&app, send, message("m-1", "s-1", named)).await;
+        assert_eq!(answer.unwrap_err(), Code::PermissionDenied, "{named:?}");
+    }
+    assert_eq!(
+        app.engine().sessions().await.unwrap().len(),
+        1,
+        "nothing was begun"
+    );
+    let trust = |trusted| json!({"project_id": project, "trusted": trusted});
+    call(&app, "v1.project.trust", trust(true)).await.unwrap();
+    let sent = call(&app, send, message("m-1", "s-1", Some(project)))
+        .await
+        .unwrap();
+    let begun = &sent["result"]["session_id"];
+    call(&app, "v1.project.trust", trust(false)).await.unwrap();
+    let mut further = message("m-2", "s-1", None);
+    further["server_session_id"] = begun.clone();
+    let answer = call(&app, send, further).await;
+    assert_eq!(
+        answer.unwrap_err(),
+        Code::PermissionDenied,
+        "also not in what was begun before"
+    );
 }
