@@ -255,6 +255,11 @@ impl ModelServer {
         })
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The base URL for a dialect.
     pub fn base_url(&self, dialect: Dialect) -> String {
         match dialect {
