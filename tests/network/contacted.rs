@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use rtc_tests::contacts::Trace;
+use rtc_tests::cut_off::not_tried;
 use rtc_tests::serving::Serving;
 use rtc_tests::{Workplace, binary};
 
 use crate::person::{self, Visit};
+use crate::work;
 use crate::work::{REQUEST, answer, ask_of, assert_done, model, place, run, serve};
-use crate::{not_tried, work};
 
 /// Whether processes can be watched here.
 fn is_watched() -> bool {

@@ -2,10 +2,9 @@
 
 use std::process::Command;
 
+use rtc_tests::cut_off::not_tried;
 use rtc_tests::repository;
 use rtc_tests::serving::Serving;
-
-use crate::not_tried;
 
 /// What a person does.
 pub(crate) struct Visit {

@@ -107,12 +107,13 @@ impl Trace {
         assert_eq!(found, expected, "not even those were contacted");
     }
 
-    /// Whether a program was started by a line with this word.
-    pub fn has_started(&self, word: &str) -> bool {
-        let quoted = format!("\"{word}\"");
+    /// Whether a program was started that is called so, or that has this as an argument.
+    pub fn has_started(&self, name: &str) -> bool {
+        let (path, argument) = (format!("/{name}\""), format!("\"{name}\""));
+        let started = |line: &str| line.contains(&path) || line.contains(&argument);
         self.0
             .lines()
-            .any(|line| line.contains(" execve(") && line.contains(&quoted))
+            .any(|line| line.contains(" execve(") && started(line))
     }
 }
 
@@ -214,6 +215,7 @@ mod tests {
     fn the_model_alone_is_nobody_strange() {
         trace("").assert_only(&allowed());
         assert!(trace("").has_started("script-worker"));
+        assert!(trace("").has_started("rtc-headless"));
         assert!(!trace("").has_started("script"));
     }
 

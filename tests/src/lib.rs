@@ -9,6 +9,8 @@
 #[cfg(target_os = "linux")]
 pub mod contacts;
 #[cfg(target_os = "linux")]
+pub mod cut_off;
+#[cfg(target_os = "linux")]
 pub mod dialogue;
 pub mod model_server;
 #[cfg(target_os = "linux")]
