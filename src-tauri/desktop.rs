@@ -1,7 +1,7 @@
 //! What all windows share: the engine once it is open, the sockets of pages, and what is to be told to a window.
 
 use std::collections::{HashMap, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +20,10 @@ const TOKEN_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// How long a call is left to the windows before it is run without one.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often, and after which time, it is tried again whether the program that used the data folder has ended.
+const ENDING_TRIES: u32 = 15;
+const ENDING_INTERVAL: Duration = Duration::from_millis(200);
 
 /// How much may wait for a window whose page is not there yet; the oldest is dropped.
 const WAITING: usize = 16;
@@ -58,12 +62,22 @@ pub(crate) struct Engine {
 impl Engine {
     /// Opens the data folder, and lets go on what was left in the middle.
     pub(crate) async fn open(options: Options) -> Result<Self, rtc_app::Error> {
-        let app = App::open(Options {
+        let options = Options {
             patience: PATIENCE,
             asks_trust: true,
             ..options
-        })
-        .await?;
+        };
+        let mut tries = 0;
+        let app = loop {
+            match App::open(options.clone()).await {
+                // One that was closed a moment ago is still ending.
+                Err(rtc_app::Error::InUse(_)) if tries < ENDING_TRIES => {
+                    tries += 1;
+                    tokio::time::sleep(ENDING_INTERVAL).await;
+                }
+                opened => break opened?,
+            }
+        };
         let tokens = app.tokens().await?;
         let services = app.services(&tokens, &CancellationToken::new());
         tokio::spawn(app.go_on());
@@ -107,8 +121,9 @@ impl Engine {
 type Opening = Option<Result<Arc<Engine>, String>>;
 
 /// What all windows share.
-#[derive(Default)]
 pub(crate) struct Desktop {
+    /// For what pages keep.
+    pages: PathBuf,
     opening: watch::Sender<Opening>,
     /// Those of all pages.
     pub(crate) sockets: Sockets,
@@ -123,6 +138,21 @@ struct Window {
 }
 
 impl Desktop {
+    /// Before the engine is open. Pages keep in this folder what they keep.
+    pub(crate) fn new(pages: PathBuf) -> Self {
+        Self {
+            pages,
+            opening: watch::Sender::default(),
+            sockets: Sockets::default(),
+            windows: Mutex::default(),
+        }
+    }
+
+    /// For what pages keep.
+    pub(crate) fn pages_folder(&self) -> &Path {
+        &self.pages
+    }
+
     /// The engine is open, or cannot be.
     pub(crate) fn opened(&self, engine: Result<Arc<Engine>, String>) {
         self.opening.send_replace(Some(engine));

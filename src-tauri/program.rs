@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
-use rtc_app::Options;
+use rtc_app::{App, Options};
 use tauri::{AppHandle, Builder, Manager as _, RunEvent, Runtime};
 use tauri_plugin_dialog::{DialogExt as _, MessageDialogKind};
 
@@ -18,19 +18,17 @@ const UNUSABLE: i32 = 2;
 
 /// What can be called from a page.
 pub(crate) fn with_commands<R: Runtime>(builder: Builder<R>) -> Builder<R> {
-    builder
-        .manage(Arc::new(Desktop::default()))
-        .invoke_handler(tauri::generate_handler![
-            commands::sign_in,
-            commands::socket_open,
-            commands::socket_send,
-            commands::socket_acknowledge,
-            commands::socket_close,
-            commands::window_watch,
-            commands::choose_folder,
-            commands::open_window,
-            commands::open_link,
-        ])
+    builder.invoke_handler(tauri::generate_handler![
+        commands::sign_in,
+        commands::socket_open,
+        commands::socket_send,
+        commands::socket_acknowledge,
+        commands::socket_close,
+        commands::window_watch,
+        commands::choose_folder,
+        commands::open_window,
+        commands::open_link,
+    ])
 }
 
 /// Shows windows until the last one is closed. Gives the exit code.
@@ -46,23 +44,35 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
         model: arguments.model.clone(),
         ..Options::default()
     };
-    let program = with_commands(Builder::default())
-        // The first of all: a second start ends here.
-        .plugin(single_instance(&arguments))
+    let pages = App::pages_folder(&options);
+    let program = with_commands(Builder::default());
+    let program = match is_alone(&arguments) {
+        true => program,
+        // The first plugin of all: a second start ends here.
+        false => program.plugin(single_instance(&arguments)),
+    };
+    let program = program
         .plugin(tauri_plugin_dialog::init())
         .plugin(tauri_plugin_opener::init())
         .setup(move |program| {
             let handle = program.handle().clone();
+            let desktop = match pages {
+                Ok(pages) => Arc::new(Desktop::new(pages)),
+                Err(error) => {
+                    give_up(&handle, &error.to_string());
+                    return Ok(());
+                }
+            };
+            program.manage(desktop.clone());
             let window = windows::open(&handle, None)?;
-            let folder = std::env::current_dir()
-                .ok()
-                .and_then(|from| arguments.folder_from(&from));
+            // Where there is no such folder any more, only a path from the root leads anywhere.
+            let folder = arguments.folder_from(&std::env::current_dir().unwrap_or_default());
             let label = window.label().to_owned();
             tauri::async_runtime::spawn(async move {
-                if open_engine(&handle, options).await
+                if open_engine(&handle, &desktop, options).await
                     && let Some(folder) = folder
                 {
-                    handle.state::<Arc<Desktop>>().open_folder(&label, &folder).await;
+                    desktop.open_folder(&label, &folder).await;
                 }
             });
             Ok(())
@@ -70,7 +80,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
         .build(tauri::generate_context!())
         .context("the window cannot be shown")?;
     let code = program.run_return(|program, event| {
-        let desktop = program.state::<Arc<Desktop>>();
+        let Some(desktop) = program.try_state::<Arc<Desktop>>() else {
+            return;
+        };
         match event {
             RunEvent::WindowEvent {
                 label,
@@ -87,14 +99,20 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
 }
 
 /// Opens the engine while the page loads. If it cannot be opened the user is told, and the program ends.
-async fn open_engine<R: Runtime>(program: &AppHandle<R>, options: Options) -> bool {
+async fn open_engine<R: Runtime>(program: &AppHandle<R>, desktop: &Desktop, options: Options) -> bool {
     let opened = Engine::open(options).await;
     let opened = opened.map(Arc::new).map_err(|error| error.to_string());
     let problem = opened.as_ref().err().cloned();
-    program.state::<Arc<Desktop>>().opened(opened);
-    let Some(problem) = problem else {
-        return true;
-    };
+    desktop.opened(opened);
+    match problem {
+        Some(problem) => give_up(program, &problem),
+        None => return true,
+    }
+    false
+}
+
+/// Tells the user why there is nothing to show, and ends.
+fn give_up<R: Runtime>(program: &AppHandle<R>, problem: &str) {
     tracing::error!("{problem}");
     let ending = program.clone();
     let told = program
@@ -103,7 +121,12 @@ async fn open_engine<R: Runtime>(program: &AppHandle<R>, options: Options) -> bo
         .title("RTC Desktop")
         .kind(MessageDialogKind::Error);
     told.show(move |_| ending.exit(UNUSABLE));
-    false
+}
+
+/// Whether this start is not to be handed over: elsewhere than on Linux others are found by the name of the program only,
+/// whatever their data folder is.
+fn is_alone(arguments: &Arguments) -> bool {
+    !cfg!(target_os = "linux") && arguments.data.is_some()
 }
 
 /// Hands a second start on the same data folder over to the first one.

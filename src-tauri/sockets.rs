@@ -57,6 +57,8 @@ pub(crate) enum Refusal {
     TooMany,
     #[error("the page was loaded again")]
     PageGone,
+    #[error("the frame before is still on its way")]
+    NotInTurn,
 }
 
 /// The sockets of all pages.
@@ -78,6 +80,8 @@ struct Open {
     frames: mpsc::Sender<Result<String, FrameError>>,
     untaken: Arc<watch::Sender<usize>>,
     ended: CancellationToken,
+    /// Held while a frame of the page waits to be taken.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Sockets {
@@ -130,7 +134,10 @@ impl Sockets {
         inner.last = inner.last.wrapping_add(1);
         let id = inner.last;
         let socket = IpcSocket {
-            receiver: IpcReceiver { frames: received },
+            receiver: IpcReceiver {
+                frames: received,
+                ended: ended.clone(),
+            },
             sender: IpcSender {
                 channel,
                 untaken: untaken.clone(),
@@ -145,14 +152,18 @@ impl Sockets {
                 frames,
                 untaken,
                 ended,
+                turn: Arc::default(),
             },
         );
         Ok((id, socket))
     }
 
-    /// Takes a frame of a page. Waits while many wait already.
+    /// Takes a frame of a page. Waits while many wait already, and takes no other one meanwhile.
     pub(crate) async fn send(&self, window: &str, id: u32, frame: String) -> Result<(), Refusal> {
-        let frames = self.of(window, id, |socket| socket.frames.clone())?;
+        let (frames, turn) = self.of(window, id, |socket| (socket.frames.clone(), socket.turn.clone()))?;
+        let Ok(_turn) = turn.try_lock() else {
+            return Err(Refusal::NotInTurn);
+        };
         let frame = match frame.len() {
             0..=FRAME_BYTES => Ok(frame),
             bytes => Err(FrameError::TooLarge(bytes)),
@@ -160,12 +171,15 @@ impl Sockets {
         frames.send(frame).await.map_err(|_| Refusal::Unknown)
     }
 
-    /// A page has taken so many units of what was sent to it.
+    /// A page has taken so many units of what was sent to it. More than was sent ends the socket.
     pub(crate) fn acknowledge(&self, window: &str, id: u32, units: usize) -> Result<(), Refusal> {
         self.of(window, id, |socket| {
             socket
                 .untaken
-                .send_modify(|untaken| *untaken = untaken.saturating_sub(units));
+                .send_modify(|untaken| match untaken.checked_sub(units) {
+                    Some(rest) => *untaken = rest,
+                    None => socket.ended.cancel(),
+                });
         })
     }
 
@@ -207,12 +221,17 @@ impl Socket for IpcSocket {
 /// The half that reads.
 pub(crate) struct IpcReceiver {
     frames: mpsc::Receiver<Result<String, FrameError>>,
+    ended: CancellationToken,
 }
 
 #[async_trait]
 impl FrameReceiver for IpcReceiver {
     async fn receive(&mut self) -> Option<Result<String, FrameError>> {
-        self.frames.recv().await
+        tokio::select! {
+            biased;
+            () = self.ended.cancelled() => None,
+            frame = self.frames.recv() => frame,
+        }
     }
 }
 

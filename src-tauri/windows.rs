@@ -21,6 +21,9 @@ use crate::desktop::Desktop;
 /// How the labels of windows begin; the capability names them.
 const LABEL: &str = "window-";
 
+/// How many windows there may be.
+const WINDOWS: usize = 16;
+
 /// Size of a new window in logical pixels.
 const SIZE: (f64, f64) = (1180.0, 780.0);
 
@@ -35,11 +38,25 @@ const CRASH_TIME: Duration = Duration::from_secs(60);
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
+/// Why no window is opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// There are as many as there may be.
+    #[error("there are {WINDOWS} windows already; close one first")]
+    TooMany,
+    /// The system does not show one.
+    #[error(transparent)]
+    Window(#[from] tauri::Error),
+}
+
 /// Opens a window, on a session if one is named.
 pub(crate) fn open<R: Runtime>(
     app: &AppHandle<R>,
     session: Option<SessionId>,
-) -> tauri::Result<WebviewWindow<R>> {
+) -> Result<WebviewWindow<R>, Error> {
+    if app.webview_windows().len() >= WINDOWS {
+        return Err(Error::TooMany);
+    }
     let label = format!("{LABEL}{}", COUNT.fetch_add(1, Ordering::Relaxed) + 1);
     let page = match session {
         Some(session) => format!("index.html#session/{session}"),
@@ -47,8 +64,11 @@ pub(crate) fn open<R: Runtime>(
     };
     let desktop = app.state::<Arc<Desktop>>().inner().clone();
     let loading = desktop.clone();
+    let kept = desktop.pages_folder().to_owned();
     let window = WebviewWindowBuilder::new(app, label, WebviewUrl::App(page.into()))
         .title("RTC Desktop")
+        // Beside the data that it is a copy of, and not where every program of this name has it.
+        .data_directory(kept)
         .inner_size(SIZE.0, SIZE.1)
         .min_inner_size(LEAST_SIZE.0, LEAST_SIZE.1)
         .on_navigation(is_own)

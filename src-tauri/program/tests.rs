@@ -4,19 +4,21 @@ use serde_json::{Value, json};
 use tauri::ipc::{CallbackFn, InvokeBody};
 use tauri::test::{INVOKE_KEY, MockRuntime, get_ipc_response, mock_builder};
 use tauri::webview::InvokeRequest;
-use tauri::{App, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
+use tauri::{WebviewUrl, WebviewWindow, WebviewWindowBuilder};
 
-use super::with_commands;
+use super::*;
 
 const OWN: &str = "tauri://localhost/index.html";
 
-fn program() -> App<MockRuntime> {
+fn program() -> tauri::App<MockRuntime> {
+    let desktop = Arc::new(Desktop::new(std::env::temp_dir()));
     with_commands(mock_builder())
+        .manage(desktop)
         .build(tauri::generate_context!())
         .unwrap()
 }
 
-fn window(program: &App<MockRuntime>, label: &str) -> WebviewWindow<MockRuntime> {
+fn window(program: &tauri::App<MockRuntime>, label: &str) -> WebviewWindow<MockRuntime> {
     WebviewWindowBuilder::new(program, label, WebviewUrl::default())
         .build()
         .unwrap()

@@ -119,14 +119,41 @@ async fn a_page_that_takes_nothing_is_sent_no_more() {
     opened.sender.send("x".to_owned()).await.unwrap();
     let waits = tokio::time::timeout(Duration::from_secs(60), opened.sender.send("x".to_owned())).await;
     assert!(waits.is_err(), "what was taken gave room for one");
-    // More than was sent makes no more room than there is.
     opened
         .sockets
-        .acknowledge("window-1", opened.id, usize::MAX)
+        .acknowledge("window-1", opened.id, UNTAKEN)
         .unwrap();
+    opened.sender.send("x".repeat(UNSAID - 1)).await.unwrap();
+    // That these were taken is not said; a large frame does not wait for it.
     opened.sender.send("é".repeat(2 * UNTAKEN)).await.unwrap();
     let waits = tokio::time::timeout(Duration::from_secs(60), opened.sender.send("x".to_owned())).await;
     assert!(waits.is_err(), "a large frame goes alone");
+}
+
+#[tokio::test]
+async fn a_page_that_says_it_took_more_than_it_was_sent_is_left() {
+    let mut opened = opened();
+    opened.sender.send("four".to_owned()).await.unwrap();
+    opened.sockets.acknowledge("window-1", opened.id, 5).unwrap();
+    assert_eq!(opened.receiver.receive().await, None);
+    assert_eq!(opened.sender.send("more".to_owned()).await, Err(Gone));
+}
+
+#[tokio::test]
+async fn frames_are_taken_one_after_the_other() {
+    let mut opened = opened();
+    for number in 0..FRAMES {
+        let frame = number.to_string();
+        opened.sockets.send("window-1", opened.id, frame).await.unwrap();
+    }
+    let sockets = Arc::new(opened.sockets);
+    let (waiting, id) = (sockets.clone(), opened.id);
+    let waits = tokio::spawn(async move { waiting.send("window-1", id, "waits".to_owned()).await });
+    tokio::task::yield_now().await;
+    let refused = sockets.send("window-1", id, "at once".to_owned()).await;
+    assert_eq!(refused, Err(Refusal::NotInTurn));
+    assert_eq!(opened.receiver.receive().await, Some(Ok("0".to_owned())));
+    assert_eq!(waits.await.unwrap(), Ok(()));
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use rtc_realtime::{Rpc, Services};
 use rtc_script::{Script, Workers};
 use rtc_store::{SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
-use rtc_types::{DeviceId, Project, SessionStatus, UserId};
+use rtc_types::{DeviceId, Project, UserId};
 use tokio_util::sync::CancellationToken;
 
 use crate::data::Identity;
@@ -81,6 +81,16 @@ impl App {
             path: folder,
             reason: error.to_string(),
         })?
+    }
+
+    /// The folder for what the pages of a window keep, within the data folder and for its owner only; both are made. It is
+    /// there before the data folder is opened. Blocks.
+    pub fn pages_folder(options: &Options) -> Result<PathBuf, Error> {
+        let folder = data::folder(options.data.clone())?;
+        data::is_used(&folder)?;
+        let pages = folder.join(data::PAGES);
+        data::make(&pages)?;
+        Ok(pages)
     }
 
     /// Opens the data folder, which is then this process's alone. A wrong configuration is told before anything is touched.
@@ -233,24 +243,8 @@ impl App {
 
     /// Wakes what an earlier process left in the middle.
     pub fn go_on(&self) -> impl Future<Output = ()> + Send + 'static {
-        let engine = self.engine.clone();
-        let wake = async move {
-            for session in engine.sessions().await? {
-                if session.status == SessionStatus::Closed {
-                    continue;
-                }
-                let turns = engine.turns(session.id).await?;
-                if turns.iter().any(|turn| !turn.entity.status.is_terminal()) {
-                    engine.wake(session.id).await?;
-                }
-            }
-            Ok::<_, rtc_engine::Error>(())
-        };
-        async {
-            if let Err(error) = wake.await {
-                tracing::error!(%error, "what was left in the middle does not go on");
-            }
-        }
+        let realtime = self.realtime.clone();
+        async move { realtime.go_on().await }
     }
 
     /// The tokens of this installation.

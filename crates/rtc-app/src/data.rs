@@ -14,6 +14,9 @@ use crate::Error;
 /// The store's folder within the data folder.
 pub(crate) const STORE: &str = "store";
 
+/// The folder within the data folder of what pages of a window keep.
+pub(crate) const PAGES: &str = "pages";
+
 /// The file within the data folder that says who this installation is.
 const IDENTITY: &str = "identity.json";
 
@@ -51,7 +54,10 @@ pub(crate) fn is_used(path: &Path) -> Result<bool, Error> {
         Ok(_) => {}
     }
     // The first of these is made first, so that there is one however early a process ended.
-    if [STORE, IDENTITY].iter().any(|name| path.join(name).exists()) {
+    if [STORE, IDENTITY, PAGES]
+        .iter()
+        .any(|name| path.join(name).exists())
+    {
         return Ok(true);
     }
     let entries = std::fs::read_dir(path).map_err(|error| failed(error.to_string()))?;

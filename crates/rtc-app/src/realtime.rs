@@ -4,6 +4,7 @@ mod files;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rtc_engine::{Defaults, Engine, UserCommand};
@@ -13,13 +14,15 @@ use rtc_tool::{Kind, Registry};
 use rtc_types::{
     ApprovalState, Clock, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, ToolKind, UserId,
 };
-use rtc_wire::rpc::{
-    Item, Items, MessageSend, Method, Ran, Reply, Request, RpcError, Scope, Success, ToolEntry,
-};
+use rtc_wire::rpc::{Item, Items, Method, Ran, Reply, Request, RpcError, Scope, Success, ToolEntry};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{Error, Models};
+
+/// How long an answer to `v1.rtc.run` waits for the end of the call. Each waiting answer takes one of the few places that
+/// a connection has.
+const RUN_TIME: Duration = Duration::from_secs(2);
 
 /// One user on one device.
 pub(crate) struct Realtime {
@@ -63,7 +66,11 @@ impl Realtime {
         let device = self.device;
         let project = self
             .engine
-            .tell_user(UserCommand::OpenProject { device, root })
+            .tell_user(UserCommand::OpenProject {
+                device,
+                root,
+                trusted: !self.asks_trust,
+            })
             .await?;
         let mut open = self.projects();
         if !open.contains(&project.id) {
@@ -131,6 +138,9 @@ impl Realtime {
                     .engine
                     .tell_user(UserCommand::Trust { project, trusted })
                     .await?;
+                if self.asks_trust && trusted {
+                    self.go_on().await;
+                }
                 return told(Item { item });
             }
             Request::ProjectClose(ask) => {
@@ -148,12 +158,9 @@ impl Realtime {
             Request::FsStat(ask) => return told(self.fs_stat(caller, ask).await?),
             Request::FsFind(ask) => return told(self.fs_find(caller, ask).await?),
             Request::FsWrite(ask) => return told(self.fs_write(caller, ask).await?),
-            Request::MessageSend(ask) if self.asks_trust => {
-                self.is_trusted(caller, &ask).await?;
-                Request::MessageSend(ask)
-            }
             other => other,
         };
+        self.is_trusted(caller, &request).await?;
         match self.engine.call(caller, request, self.defaults(caller)).await {
             Some(answer) => answer,
             None => {
@@ -191,29 +198,54 @@ impl Realtime {
         Err(RpcError::new(Code::PermissionDenied, told))
     }
 
-    /// That the user trusts the folder in which a message begins something. Those of other devices are theirs to ask about.
-    async fn is_trusted(&self, caller: &Caller, ask: &MessageSend) -> Result<(), RpcError> {
-        let project = match ask.server_session_id {
+    /// Wakes what an earlier process left in the middle, or what waited for trust.
+    pub(crate) async fn go_on(&self) {
+        let wake = async {
+            for session in self.engine.unfinished().await? {
+                let is_free = match session.project_id {
+                    Some(project) => self.trusts(project).await,
+                    None => true,
+                };
+                if is_free {
+                    self.engine.wake(session.id).await?;
+                }
+            }
+            Ok::<_, rtc_engine::Error>(())
+        };
+        if let Err(error) = wake.await {
+            tracing::error!(%error, "what was left in the middle does not go on");
+        }
+    }
+
+    /// Whether something may go on in a folder. Those of other devices are theirs to ask about.
+    async fn trusts(&self, project: ProjectId) -> bool {
+        let project = self.engine.project(project).await;
+        !self.asks_trust || project.is_none_or(|project| project.device_id != self.device || project.trusted)
+    }
+
+    /// That the user trusts the folder in which a request begins something.
+    async fn is_trusted(&self, caller: &Caller, request: &Request) -> Result<(), RpcError> {
+        let (session, named) = match request {
+            Request::MessageSend(ask) => (ask.server_session_id, ask.project_id),
+            Request::SessionFork(ask) => (Some(ask.old_server_session_id), None),
+            _ => return Ok(()),
+        };
+        let project = match session {
             Some(session) => self
                 .engine
                 .session(session)
                 .await?
                 .and_then(|found| found.entity.project_id),
-            None => ask.project_id.or(self.defaults(caller).project),
+            None => named.or(self.defaults(caller).project),
         };
         let Some(project) = project else {
             return Ok(());
         };
-        match self.engine.project(project).await {
-            Some(project) if project.device_id == self.device && !project.trusted => {
-                let told = format!(
-                    "the folder {} is not trusted yet; say first that you trust it",
-                    project.root
-                );
-                Err(RpcError::new(Code::PermissionDenied, told))
-            }
-            _ => Ok(()),
+        if self.trusts(project).await {
+            return Ok(());
         }
+        let told = "the folder of the session is not trusted yet; say first that you trust it";
+        Err(RpcError::new(Code::PermissionDenied, told))
     }
 
     /// That a project is one of the device that asks.
@@ -226,9 +258,11 @@ impl Realtime {
         Err(RpcError::new(Code::ProjectNotFound, told))
     }
 
-    /// Runs a call by its id, or joins the run that is under way.
+    /// Runs a call by its id, or joins the run that is under way. What takes long is not waited for: it goes on, and its
+    /// updates tell how it ends.
     async fn run(&self, rtc: RtcId) -> Result<Ran, RpcError> {
-        let ended = self.executor.run(rtc).await.map_err(|error| match error {
+        let ended = tokio::time::timeout(RUN_TIME, self.executor.run(rtc)).await;
+        let ended = ended.ok().transpose().map_err(|error| match error {
             PortError::Later(reason) => RpcError::new(Code::DiskFull, reason),
             other => RpcError::new(Code::RtcInvalidState, other.to_string()),
         })?;
@@ -244,23 +278,23 @@ impl Realtime {
         };
         let approval = entity.approval.as_ref().map(|approval| approval.state);
         match ended {
-            RunEnded::Waits if approval == Some(ApprovalState::Open) => Err(RpcError::new(
+            Some(RunEnded::Waits) if approval == Some(ApprovalState::Open) => Err(RpcError::new(
                 Code::ApprovalRequired,
                 "the call waits for the user's answer",
             )),
-            RunEnded::Waits if entity.outcome == Some(OutcomeKnown::Unknown) => {
+            Some(RunEnded::Waits) if entity.outcome == Some(OutcomeKnown::Unknown) => {
                 let told = "the call was started and nobody knows how it ended; the user decides";
                 Err(RpcError::new(Code::OutcomeUnknown, told))
             }
-            RunEnded::Waits if is_leased => {
+            Some(RunEnded::Waits) if is_leased => {
                 let told = "an executor elsewhere has claimed the call";
                 Err(RpcError::new(Code::RtcClaimed, told))
             }
-            RunEnded::Waits if !entity.status.is_terminal() => Err(RpcError::new(
+            Some(RunEnded::Waits) if !entity.status.is_terminal() => Err(RpcError::new(
                 Code::RtcInvalidState,
                 "another call of the session is first",
             )),
-            RunEnded::Ended | RunEnded::Waits => Ok(Ran {
+            Some(RunEnded::Ended | RunEnded::Waits) | None => Ok(Ran {
                 rtc_id: rtc,
                 status: entity.status,
                 digest: entity

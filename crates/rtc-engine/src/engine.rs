@@ -417,6 +417,17 @@ impl Engine {
         self.inner.records.listed().await
     }
 
+    /// The sessions that are in the middle of something: a turn is not over, or a message waits for its turn.
+    pub async fn unfinished(&self) -> Result<Vec<Session>, Error> {
+        let stored = self.inner.records.sessions().await?;
+        let unfinished = stored.into_iter().filter(|session| {
+            session.entity.deleted_at.is_none()
+                && session.entity.status != rtc_types::SessionStatus::Closed
+                && (session.private.turn.is_some() || !session.private.waiting.is_empty())
+        });
+        Ok(unfinished.map(|session| session.entity).collect())
+    }
+
     /// A session as it is stored.
     pub async fn session(&self, session: SessionId) -> Result<Option<StoredSession>, Error> {
         self.inner.records.session(session).await

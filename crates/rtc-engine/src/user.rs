@@ -23,6 +23,8 @@ pub enum UserCommand {
         device: DeviceId,
         /// Its absolute path there.
         root: String,
+        /// Whether opening it says that it is trusted; what was said before stays said.
+        trusted: bool,
     },
     /// The user said whether what a project brings may be used.
     Trust {
@@ -43,19 +45,26 @@ pub struct UserState {
 /// Applies a command: the project it is about, as it is now, and whether that is a change.
 pub fn apply_user(state: &UserState, command: UserCommand, stamp: Stamp) -> Result<(Project, bool), Error> {
     match command {
-        UserCommand::OpenProject { device, root } => {
+        UserCommand::OpenProject {
+            device,
+            root,
+            trusted,
+        } => {
             let known = state
                 .projects
                 .iter()
                 .find(|project| project.device_id == device && project.root == root);
             match known {
                 // One that was opened last already stays as it is: nothing is written each time a program starts in it.
-                Some(known) if is_last(&state.projects, known) => Ok((known.clone(), false)),
+                Some(known) if is_last(&state.projects, known) && (known.trusted || !trusted) => {
+                    Ok((known.clone(), false))
+                }
                 Some(known) => {
                     let opened_at = Some(stamp.now);
                     Ok((
                         Project {
                             opened_at,
+                            trusted: known.trusted || trusted,
                             ..known.clone()
                         },
                         true,
@@ -68,7 +77,7 @@ pub fn apply_user(state: &UserState, command: UserCommand, stamp: Stamp) -> Resu
                             id,
                             device_id: device,
                             root,
-                            trusted: false,
+                            trusted,
                             created_at: stamp.now,
                             opened_at: None,
                         },

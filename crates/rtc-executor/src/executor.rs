@@ -199,62 +199,68 @@ impl Executor {
     }
 
     /// Runs a call by its id: what was approved is what runs. Single-flight: while it runs, everybody else who asks for
-    /// it waits for the same run.
+    /// it waits for the same run. The run goes on when nobody waits for it any more.
     pub async fn run(&self, rtc: RtcId) -> Result<Ran, PortError> {
+        let mut ended = self.begin(rtc);
+        // The sender is dropped at the end of its run, whatever happens there.
+        let ended = ended.wait_for(Option::is_some).await;
+        let ended = ended.ok().and_then(|ended| (*ended).clone());
+        ended.unwrap_or_else(|| Err(PortError::Never("the run of the call broke down".into())))
+    }
+
+    /// Begins a run of its own, if none is under way. Gives how it ends.
+    fn begin(&self, rtc: RtcId) -> watch::Receiver<Option<Result<Ran, PortError>>> {
+        let mut running = lock(&self.inner.running);
+        if let Some(other) = running.get(&rtc) {
+            return other.ended.clone();
+        }
         let (mine, ended) = watch::channel(None);
         let cancel = self.inner.shutdown.child_token();
-        let other = {
-            let mut running = lock(&self.inner.running);
-            let other = running.get(&rtc).cloned();
-            if other.is_none() {
-                running.insert(
-                    rtc,
-                    Running {
-                        cancel: cancel.clone(),
-                        ended,
-                    },
-                );
-            }
-            other
-        };
-        if let Some(mut other) = other {
-            // The sender is dropped at the end of its run, whatever happens there.
-            let joined = other
-                .ended
-                .wait_for(Option::is_some)
-                .await
-                .ok()
-                .and_then(|ended| (*ended).clone());
-            return joined
-                .unwrap_or_else(|| Err(PortError::Never("the run that was joined broke down".into())));
-        }
+        running.insert(
+            rtc,
+            Running {
+                cancel: cancel.clone(),
+                ended: ended.clone(),
+            },
+        );
+        drop(running);
         let run = Run {
-            inner: &self.inner,
+            inner: self.inner.clone(),
             rtc,
             ended: mine,
         };
+        let shutdown = self.inner.shutdown.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                biased;
+                () = shutdown.cancelled() => {}
+                result = run.to_end(cancel) => drop(run.ended.send_replace(Some(result))),
+            }
+        });
         self.inner.begun.send_replace(());
-        let result = async {
-            let Some(call) = self.inner.port.load(rtc).await? else {
-                return Ok(Ran::Waits);
-            };
-            let extensions = self.inner.places.of(call.root.clone()).await;
-            crate::call::run(&self.inner, call, cancel, extensions).await
-        }
-        .await;
-        run.ended.send_replace(Some(result.clone()));
-        result
+        ended
     }
 }
 
-/// Takes the call off the list of running ones, also when its run is dropped.
-struct Run<'i> {
-    inner: &'i Inner,
+/// A run of a call.
+struct Run {
+    inner: Arc<Inner>,
     rtc: RtcId,
     ended: watch::Sender<Option<Result<Ran, PortError>>>,
 }
 
-impl Drop for Run<'_> {
+impl Run {
+    async fn to_end(&self, cancel: CancellationToken) -> Result<Ran, PortError> {
+        let Some(call) = self.inner.port.load(self.rtc).await? else {
+            return Ok(Ran::Waits);
+        };
+        let extensions = self.inner.places.of(call.root.clone()).await;
+        crate::call::run(&self.inner, call, cancel, extensions).await
+    }
+}
+
+/// Takes the call off the list of running ones, also when its run is dropped.
+impl Drop for Run {
     fn drop(&mut self) {
         lock(&self.inner.running).remove(&self.rtc);
     }

@@ -38,7 +38,10 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
             program::build(&root, &DESKTOP, Profile::Release)?
         }
     };
-    let target = binary.ancestors().nth(2).context("the binary is not in a target folder")?;
+    let target = binary
+        .ancestors()
+        .nth(2)
+        .context("the binary is not in a target folder")?;
     pack(&root, &binary, &target.join(FOLDER))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -51,7 +54,10 @@ fn pack(root: &Path, binary: &Path, folder: &Path) -> Result<()> {
     fs::copy(binary, &copy).with_context(|| format!("cannot copy {}", binary.display()))?;
     let mut tauri = Command::new("node");
     tauri
-        .arg(root.join(front_end::FOLDER).join("node_modules/@tauri-apps/cli/tauri.js"))
+        .arg(
+            root.join(front_end::FOLDER)
+                .join("node_modules/@tauri-apps/cli/tauri.js"),
+        )
         .arg("bundle")
         .env("CARGO_TARGET_DIR", folder)
         .current_dir(root);

@@ -745,7 +745,10 @@ export interface PromptContent {
   body: string;
 }
 
-/** How a run on the device ended. */
+/**
+ * How a run on the device ended. One that takes longer than two seconds is answered meanwhile: the status says that the call
+ * is not over, it goes on, and its updates tell the rest.
+ */
 export interface Ran {
   /** The call. */
   rtc_id: RtcId;

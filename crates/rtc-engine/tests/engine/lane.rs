@@ -254,12 +254,23 @@ async fn stop_ends_the_request_to_the_model() {
 #[tokio::test]
 async fn a_folder_is_one_project_however_often_it_is_opened() {
     let bench = bench(Vec::new()).await;
-    let open = || UserCommand::OpenProject {
+    let open_trusted = |root: &str, trusted| UserCommand::OpenProject {
         device: DeviceId::new(Uuid::from_u128(2)),
-        root: "/some/folder".into(),
+        root: root.into(),
+        trusted,
     };
+    let open = || open_trusted("/some/folder", false);
     let first = bench.engine.tell_user(open()).await.unwrap();
+    assert!(!first.trusted);
     assert_eq!(bench.engine.tell_user(open()).await.unwrap(), first);
+    for (again, trusted) in [(false, false), (true, true), (false, true)] {
+        let opened = bench
+            .engine
+            .tell_user(open_trusted("/other", again))
+            .await
+            .unwrap();
+        assert_eq!(opened.trusted, trusted, "what was said stays said");
+    }
     let trust = UserCommand::Trust {
         project: first.id,
         trusted: true,

@@ -407,6 +407,24 @@ async fn the_worker_joins_a_run_that_is_under_way() {
 }
 
 #[tokio::test]
+async fn a_run_goes_on_when_who_asked_for_it_is_gone() {
+    let bench = bench(Does::Slow, |_| {});
+    let executor = bench.executor.clone();
+    let asked = tokio::spawn(async move { executor.run(rtc_id()).await });
+    while bench.runs.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    asked.abort();
+    assert!(asked.await.unwrap_err().is_cancelled());
+    let executor = bench.executor.clone();
+    let joins = tokio::spawn(async move { executor.run(rtc_id()).await.unwrap() });
+    tokio::task::yield_now().await;
+    bench.gate.notify_one();
+    assert_eq!(joins.await.unwrap(), Ran::Ended);
+    assert_eq!(bench.runs.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn what_an_earlier_start_left_decides() {
     let digest = blake3::hash(b"{}").to_hex().to_string();
     let started = |digest: &str| Started {

@@ -198,7 +198,8 @@ pub struct Renewed {
     pub lease_until: Option<Timestamp>,
 }
 
-/// How a run on the device ended.
+/// How a run on the device ended. One that takes longer than two seconds is answered meanwhile: the status says that the call
+/// is not over, it goes on, and its updates tell the rest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ran {
