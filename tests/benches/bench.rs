@@ -10,6 +10,7 @@ mod script;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,28 +34,41 @@ pub(crate) struct Folders {
     pub(crate) disk: PathBuf,
 }
 
+/// What is measured.
+pub(crate) struct Programs {
+    pub(crate) headless: PathBuf,
+    /// The window, and the bare one beside it: only where they are measured.
+    pub(crate) window: Option<PathBuf>,
+    pub(crate) bare: Option<PathBuf>,
+}
+
 /// A benchmark: its name, what it does in a line, and its rows.
 struct Benchmark {
     name: &'static str,
     inputs: fn() -> String,
-    measure: fn(&Path, &Folders) -> Result<Vec<Figure>>,
+    measure: fn(&Programs, &Folders) -> Result<Vec<Figure>>,
 }
 
 const BENCHMARKS: &[Benchmark] = &[
     Benchmark {
         name: "call",
         inputs: || call::inputs(call::Effort::WHOLE),
-        measure: |binary, folders| call::measure(binary, folders, call::Effort::WHOLE),
+        measure: |programs, folders| call::measure(&programs.headless, folders, call::Effort::WHOLE),
     },
     Benchmark {
         name: "script",
         inputs: || script::inputs(script::Effort::WHOLE),
-        measure: |binary, folders| script::measure(binary, folders, script::Effort::WHOLE),
+        measure: |programs, folders| script::measure(&programs.headless, folders, script::Effort::WHOLE),
     },
     Benchmark {
         name: "port",
         inputs: || port::inputs(port::Effort::WHOLE),
-        measure: |binary, folders| port::measure(binary, folders, port::Effort::WHOLE),
+        measure: |programs, folders| port::measure(&programs.headless, folders, port::Effort::WHOLE),
+    },
+    Benchmark {
+        name: "window",
+        inputs: || window::inputs(window::Effort::WHOLE),
+        measure: |programs, folders| window::measure(programs, folders, window::Effort::WHOLE),
     },
 ];
 
@@ -68,7 +82,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// `NAME --binary PATH --results FOLDER --targets FILE --commit TEXT --profile TEXT --rustc TEXT [--check]`, as
+/// `NAME --binary PATH [--window PATH --bare PATH] --results FOLDER --targets FILE --commit TEXT --profile TEXT --rustc TEXT [--check]`, as
 /// `cargo xtask bench` calls it.
 fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode> {
     let mut options = BTreeMap::new();
@@ -95,11 +109,16 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode> {
     let benchmark = benchmark.with_context(|| format!("there is no benchmark `{name}`"))?;
     let targets = std::fs::read_to_string(option("--targets")?).context("the targets cannot be read")?;
     let targets = Targets::of(benchmark.name, &targets)?;
-    let (binary, results) = (PathBuf::from(option("--binary")?), option("--results")?);
+    let (headless, results) = (PathBuf::from(option("--binary")?), option("--results")?);
     let build = Build {
         commit: option("--commit")?,
         profile: option("--profile")?,
         rustc: option("--rustc")?,
+    };
+    let programs = Programs {
+        headless,
+        window: options.remove("--window").map(PathBuf::from),
+        bare: options.remove("--bare").map(PathBuf::from),
     };
     if let Some(unknown) = options.keys().next() {
         bail!("there is no option {unknown}");
@@ -121,7 +140,7 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode> {
         figures: Vec::new(),
         targets,
     };
-    report.figures = (benchmark.measure)(&binary, &folders)?;
+    report.figures = (benchmark.measure)(&programs, &folders)?;
     report.targets.check_names(&report.figures)?;
     println!("{}", report.table());
     let file = format!("{}-{}.json", benchmark.name, now.strftime("%Y%m%dT%H%M%SZ"));

@@ -37,29 +37,44 @@ pub use tracer::{CannotTrace, Ended, Moment, SystemCall, finish, watch};
 /// once, with the features that both of them want.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let mut build = Command::new(env!("CARGO"));
-        // Build scripts of dependencies look at what cargo says of the package under test, and would run again for it.
-        for (name, _) in std::env::vars_os() {
-            let name = name.to_string_lossy().into_owned();
-            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-                build.env_remove(name);
-            }
+    BINARY.get_or_init(|| built("binary", "rtc-headless"))
+}
+
+/// The binary `rtc-desktop`, built in the same way.
+pub fn window() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| built("window", "rtc-desktop"))
+}
+
+/// The window with one line and nothing behind it, built in the same way.
+pub fn bare_window() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| built("bare", "rtc-bare"))
+}
+
+/// Builds a binary with the test that is about it.
+fn built(test: &str, name: &str) -> PathBuf {
+    let mut build = Command::new(env!("CARGO"));
+    // Build scripts of dependencies look at what cargo says of the package under test, and would run again for it.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+            build.env_remove(name);
         }
-        let status = build
-            .args(["test", "--quiet", "--workspace", "--test", "binary", "--no-run"])
-            .current_dir(repository())
-            .stdin(Stdio::null())
-            .status()
-            .expect("cargo starts");
-        assert!(status.success(), "rtc-headless does not build");
-        let test = std::env::current_exe().expect("a test has a path");
-        let profile = test
-            .ancestors()
-            .nth(2)
-            .expect("a test lies in target/PROFILE/deps");
-        profile.join("rtc-headless")
-    })
+    }
+    let status = build
+        .args(["test", "--quiet", "--workspace", "--test", test, "--no-run"])
+        .current_dir(repository())
+        .stdin(Stdio::null())
+        .status()
+        .expect("cargo starts");
+    assert!(status.success(), "{name} does not build");
+    let test = std::env::current_exe().expect("a test has a path");
+    let profile = test
+        .ancestors()
+        .nth(2)
+        .expect("a test lies in target/PROFILE/deps");
+    profile.join(name)
 }
 
 /// The top of the repository.

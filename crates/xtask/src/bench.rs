@@ -5,7 +5,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 
-use crate::program::{self, BENCHMARKS, HEADLESS, Profile};
+use crate::front_end;
+use crate::program::{self, BARE, BENCHMARKS, DESKTOP, HEADLESS, Profile};
 use crate::shell::{self, WrongUsage};
 
 /// Each benchmark and what it measures.
@@ -22,7 +23,14 @@ const NAMES: &[(&str, &str)] = &[
         "port",
         "the port of serve: calls, recovery and many listeners, beside a bare WebSocket",
     ),
+    (
+        WINDOW,
+        "the window: first paint and memory beside a bare one, a call beside the same without",
+    ),
 ];
+
+/// The benchmark that needs the window.
+const WINDOW: &str = "window";
 
 /// The targets, from the repository's root.
 const TARGETS: &str = "tests/benches/targets.toml";
@@ -50,6 +58,12 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let measuring = program::build(&root, &BENCHMARKS, Profile::Release)?;
     let mut bench = Command::new(&measuring);
     bench.arg(name).arg("--binary").arg(&binary);
+    if name == WINDOW {
+        front_end::build(&root)?;
+        let window = program::build(&root, &DESKTOP, Profile::Release)?;
+        let bare = program::build(&root, &BARE, Profile::Release)?;
+        bench.arg("--window").arg(window).arg("--bare").arg(bare);
+    }
     bench.arg("--results").arg(results(&binary)?);
     bench.arg("--targets").arg(root.join(TARGETS));
     bench
@@ -158,6 +172,7 @@ mod tests {
           call    a tool call, a start, memory: from outside, with a scripted model
           script  a script, cold and warm, its file calls, and its end at its deadline
           port    the port of serve: calls, recovery and many listeners, beside a bare WebSocket
+          window  the window: first paint and memory beside a bare one, a call beside the same without
 
         Builds in release, prints a table and keeps all samples as JSON in target/bench.
         --check ends with code 1 beyond tests/benches/targets.toml.

@@ -33,6 +33,12 @@ pub(crate) const BENCHMARKS: Program = Program {
     binary: "rtc-bench",
 };
 
+/// The window with one line that benchmarks have beside ours.
+pub(crate) const BARE: Program = Program {
+    package: "rtc-bare",
+    binary: "rtc-bare",
+};
+
 /// How it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {

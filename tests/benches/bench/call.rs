@@ -43,7 +43,7 @@ const LINES: usize = 50;
 const COUNTS: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Read,
     Edit,
 }
@@ -145,7 +145,7 @@ fn script(kind: Kind, calls: usize) -> (Vec<(String, String)>, Vec<Answer>) {
     (files, answers)
 }
 
-fn desk(
+pub(super) fn desk(
     binary: &Path,
     folder: &Path,
     kind: Kind,

@@ -146,6 +146,23 @@ impl Desk {
         }
     }
 
+    /// Where it is.
+    pub(crate) fn place(&self) -> &Workplace {
+        &self.place
+    }
+
+    /// Lets a command that is not made here use the desk: its data folder and its model.
+    pub(crate) fn choose(&self, command: &mut Command) {
+        command.arg("--data").arg(self.place.data());
+        command.arg("--config").arg(config_in(&self.place));
+        command.env("SCRIPTED_KEY", "none");
+    }
+
+    /// From the end of each answer so far to the next request.
+    pub(crate) fn pauses(&self) -> Vec<Duration> {
+        self.server.pauses()
+    }
+
     /// Runs `sessions list` on the data folder as it is: the time from its start to its end.
     pub(crate) fn list(&self) -> Result<Duration> {
         timed(self.place.command(&["sessions", "list"]))
@@ -164,7 +181,7 @@ impl Desk {
     }
 
     /// That the whole turn has happened, with nothing else failing.
-    fn check(&self, failing: usize) -> Result<()> {
+    pub(crate) fn check(&self, failing: usize) -> Result<()> {
         let asked = self.server.asked();
         ensure!(
             asked.len() == self.answers,

@@ -133,6 +133,18 @@ pub(crate) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
     })
 }
 
+/// Says of every open project that it may be used.
+pub(super) async fn trust(port: u16, token: &str) -> Result<()> {
+    let mut client = Client::connect(port, token).await?;
+    let list = client.ask(&rpc(1, "v1.project.list", &json!({}))).await?;
+    let projects = list["rpc"]["data"]["result"]["items"].as_array().cloned();
+    for project in projects.context("there are projects")? {
+        let data = json!({"client_id": "trust", "project_id": project["id"], "trusted": true});
+        client.ask(&rpc(2, "v1.project.trust", &data)).await?;
+    }
+    Ok(())
+}
+
 async fn make_sessions(client: &mut Client, count: usize) -> Result<Vec<Value>> {
     let mut sessions = Vec::new();
     for number in 0..count {

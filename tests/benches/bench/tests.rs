@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 
 use super::figure::{Figure, Measured};
-use super::{BENCHMARKS, Folders, Targets, call, memory_folder, port, run, script};
+use super::{BENCHMARKS, Folders, Programs, Targets, call, memory_folder, port, run, script, window};
 
 const TARGETS: &str = include_str!("../targets.toml");
 
@@ -102,6 +102,30 @@ fn port_runs() {
         (samples("fan_out"), samples("broadcast"), samples("recovery")),
         (Some(3), Some(3), Some(2))
     );
+}
+
+#[test]
+fn window_runs() {
+    let disk = TempDir::new().unwrap();
+    let programs = Programs {
+        headless: rtc_tests::binary().to_owned(),
+        window: Some(rtc_tests::window().to_owned()),
+        bare: Some(rtc_tests::bare_window().to_owned()),
+    };
+    let effort = window::Effort {
+        pairs: 1,
+        turns: 1,
+        calls: 3,
+    };
+    let figures =
+        window::measure(&programs, &folders(&disk), effort).unwrap_or_else(|error| panic!("{error:#}"));
+    check("window", &figures);
+    let samples = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap().count();
+    assert_eq!(
+        (samples("paint"), samples("memory"), samples("look")),
+        (Some(1), Some(1), Some(2))
+    );
+    assert_eq!((samples("call"), samples("headless_call")), (Some(3), Some(3)));
 }
 
 #[test]

@@ -24,7 +24,7 @@ const PACKAGES: &[&str] = &[
 ];
 
 /// Crates that are no part of the product.
-const NOT_SHIPPED: &[&str] = &["xtask", "rtc-tests", "rtc-simulator"];
+const NOT_SHIPPED: &[&str] = &["xtask", "rtc-bare", "rtc-tests", "rtc-simulator"];
 
 pub(super) fn run(root: &Path) -> Result<()> {
     let mut command = shell::cargo(root);
