@@ -105,6 +105,11 @@ impl Engine {
         self.app.open_project(folder).await
     }
 
+    /// Whether a call runs now, which an end of the program would break off.
+    fn is_busy(&self) -> bool {
+        self.app.running_calls() > 0
+    }
+
     /// Speaks with a page, until the socket ends.
     pub(crate) async fn serve(&self, socket: IpcSocket) {
         Connection::run(socket, self.services.clone()).await;
@@ -172,6 +177,11 @@ impl Desktop {
         }
     }
 
+    /// Whether a call runs now, which an end of the program would break off.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(&*self.opening.borrow(), Some(Ok(engine)) if engine.is_busy())
+    }
+
     /// Ends everything.
     pub(crate) fn shut_down(&self) {
         if let Some(Ok(engine)) = &*self.opening.borrow() {
@@ -220,7 +230,8 @@ impl Desktop {
         self.windows().remove(window);
     }
 
-    fn tell(&self, window: &str, event: WindowEvent) {
+    /// Tells a window something, as soon as its page is there.
+    pub(crate) fn tell(&self, window: &str, event: WindowEvent) {
         let mut windows = self.windows();
         let window = windows.entry(window.to_owned()).or_default();
         match &window.told {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
 use rtc_app::{App, Options};
-use tauri::{AppHandle, Builder, Manager as _, RunEvent, Runtime};
+use tauri::{AppHandle, Builder, Manager as _, RunEvent, Runtime, WindowEvent};
 use tauri_plugin_dialog::{DialogExt as _, MessageDialogKind};
 
 use crate::arguments::Arguments;
-use crate::desktop::{Desktop, Engine};
+use crate::desktop::{Desktop, Engine, WindowEvent as Told};
 use crate::{commands, windows};
 
 /// The exit code when the data folder cannot be used.
@@ -46,16 +46,17 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
     };
     let pages = App::pages_folder(&options);
     let program = with_commands(Builder::default());
-    let program = match is_alone(&arguments) {
-        true => program,
+    let program = match &pages {
         // The first plugin of all: a second start ends here.
-        false => program.plugin(single_instance(&arguments)),
+        Ok(pages) if !is_alone(&arguments) => program.plugin(single_instance(pages)),
+        _ => program,
     };
     let program = program
         .plugin(tauri_plugin_dialog::init())
         .plugin(tauri_plugin_opener::init())
         .setup(move |program| {
             let handle = program.handle().clone();
+            tauri::async_runtime::spawn(end_when_told(handle.clone()));
             let desktop = match pages {
                 Ok(pages) => Arc::new(Desktop::new(pages)),
                 Err(error) => {
@@ -86,7 +87,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
         match event {
             RunEvent::WindowEvent {
                 label,
-                event: tauri::WindowEvent::Destroyed,
+                event: WindowEvent::CloseRequested { api, .. },
+                ..
+            } if desktop.is_busy() && program.webview_windows().len() == 1 => {
+                api.prevent_close();
+                windows::ask_before_close(program, &label);
+            }
+            RunEvent::WindowEvent {
+                label,
+                event: WindowEvent::Destroyed,
                 ..
             } => desktop.closed(&label),
             RunEvent::Exit => desktop.shut_down(),
@@ -114,6 +123,10 @@ async fn open_engine<R: Runtime>(program: &AppHandle<R>, desktop: &Desktop, opti
 /// Tells the user why there is nothing to show, and ends.
 fn give_up<R: Runtime>(program: &AppHandle<R>, problem: &str) {
     tracing::error!("{problem}");
+    for window in program.webview_windows().values() {
+        // Its page has nothing to show. Where it cannot be hidden, the words are before it.
+        let _ = window.hide();
+    }
     let ending = program.clone();
     let told = program
         .dialog()
@@ -130,10 +143,8 @@ fn is_alone(arguments: &Arguments) -> bool {
 }
 
 /// Hands a second start on the same data folder over to the first one.
-fn single_instance<R: Runtime>(arguments: &Arguments) -> tauri::plugin::TauriPlugin<R> {
-    let data = arguments.data.clone().unwrap_or_default();
-    let data = std::path::absolute(&data).unwrap_or(data);
-    let name = blake3::hash(data.as_os_str().as_encoded_bytes()).to_hex();
+fn single_instance<R: Runtime>(pages: &Path) -> tauri::plugin::TauriPlugin<R> {
+    let name = blake3::hash(pages.as_os_str().as_encoded_bytes()).to_hex();
     tauri_plugin_single_instance::Builder::new()
         .dbus_id(format!("io.github.rtc_desktop.data_{}", &name[..16]))
         .callback(|program, line, from| started_again(program, &line, &PathBuf::from(from)))
@@ -142,15 +153,46 @@ fn single_instance<R: Runtime>(arguments: &Arguments) -> tauri::plugin::TauriPlu
 
 /// Another start of the program: its folder is opened here, and the window comes forward.
 fn started_again<R: Runtime>(program: &AppHandle<R>, line: &[String], from: &Path) {
-    let label = windows::bring_forward(program);
-    let folder = Arguments::try_parse_from(line)
-        .ok()
-        .and_then(|arguments| arguments.folder_from(from));
-    let (Some(label), Some(folder)) = (label, folder) else {
+    let Some(desktop) = program.try_state::<Arc<Desktop>>() else {
         return;
     };
-    let desktop = program.state::<Arc<Desktop>>().inner().clone();
-    tauri::async_runtime::spawn(async move { desktop.open_folder(&label, &folder).await });
+    let (Some(label), Ok(arguments)) = (windows::bring_forward(program), Arguments::try_parse_from(line))
+    else {
+        return;
+    };
+    if arguments.config.is_some() || arguments.model.is_some() {
+        let text = "RTC Desktop runs already, with the configuration and model of its first start: those of the second \
+                    one are not used. Close it first to start it with others."
+            .to_owned();
+        desktop.tell(&label, Told::Problem { text });
+    }
+    if let Some(folder) = arguments.folder_from(from) {
+        let desktop = desktop.inner().clone();
+        tauri::async_runtime::spawn(async move { desktop.open_folder(&label, &folder).await });
+    }
+}
+
+/// Ends the program in order when the system asks for it.
+async fn end_when_told<R: Runtime>(program: AppHandle<R>) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut terminated), Ok(mut hung_up)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        else {
+            return;
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminated.recv() => {}
+            _ = hung_up.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        return;
+    }
+    program.exit(0);
 }
 
 /// Without a display the window library ends the program with words that help nobody.

@@ -13,8 +13,7 @@ use rtc_types::SessionId;
 use tauri::webview::{NewWindowResponse, PageLoadEvent};
 use tauri::{AppHandle, Manager as _, Runtime, Url, WebviewUrl, WebviewWindow, WebviewWindowBuilder};
 
-#[cfg(target_os = "linux")]
-use tauri_plugin_dialog::{DialogExt as _, MessageDialogKind};
+use tauri_plugin_dialog::{DialogExt as _, MessageDialogButtons, MessageDialogKind};
 
 use crate::desktop::Desktop;
 
@@ -71,6 +70,7 @@ pub(crate) fn open<R: Runtime>(
         .data_directory(kept)
         .inner_size(SIZE.0, SIZE.1)
         .min_inner_size(LEAST_SIZE.0, LEAST_SIZE.1)
+        .zoom_hotkeys_enabled(true)
         .on_navigation(is_own)
         .on_new_window(|_, _| NewWindowResponse::Deny)
         .on_document_title_changed(|window, title| {
@@ -97,6 +97,29 @@ pub(crate) fn bring_forward<R: Runtime>(app: &AppHandle<R>) -> Option<String> {
     let _ = window.show();
     let _ = window.set_focus();
     Some(label)
+}
+
+/// Asks whether the last window may be closed although a call runs, and closes it then.
+pub(crate) fn ask_before_close<R: Runtime>(app: &AppHandle<R>, label: &str) {
+    let Some(window) = app.get_webview_window(label) else {
+        return;
+    };
+    window
+        .dialog()
+        .message(
+            "A call is still running. If you close the window now it is broken off, and what it did until then is not \
+             known; you are asked about it at the next start.",
+        )
+        .title("RTC Desktop")
+        .parent(&window)
+        .kind(MessageDialogKind::Warning)
+        .buttons(MessageDialogButtons::OkCancelCustom("Close anyway".into(), "Keep it open".into()))
+        .show(move |is_agreed| {
+            if is_agreed {
+                // One that is gone is closed.
+                let _ = window.destroy();
+            }
+        });
 }
 
 fn number(label: &str) -> u32 {

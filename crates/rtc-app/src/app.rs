@@ -83,14 +83,14 @@ impl App {
         })?
     }
 
-    /// The folder for what the pages of a window keep, within the data folder and for its owner only; both are made. It is
-    /// there before the data folder is opened. Blocks.
+    /// The folder for what the pages of a window keep, within the data folder and for its owner only; both are made, and the
+    /// path has no links. It is there before the data folder is opened. Blocks.
     pub fn pages_folder(options: &Options) -> Result<PathBuf, Error> {
         let folder = data::folder(options.data.clone())?;
         data::is_used(&folder)?;
         let pages = folder.join(data::PAGES);
         data::make(&pages)?;
-        Ok(pages)
+        data::real(&pages)
     }
 
     /// Opens the data folder, which is then this process's alone. A wrong configuration is told before anything is touched.
@@ -286,6 +286,11 @@ impl App {
             path: self.realtime.own_data.clone(),
             reason: error.to_string(),
         })?
+    }
+
+    /// How many calls run now on this device.
+    pub fn running_calls(&self) -> usize {
+        self.executor.running()
     }
 
     /// Ends everything. What goes on goes on at the next start.

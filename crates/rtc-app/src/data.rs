@@ -83,6 +83,14 @@ pub(crate) fn make(path: &Path) -> Result<(), Error> {
     builder.create(path).map_err(failed)
 }
 
+/// A folder by its path without links, by which it is the same whatever it was called.
+pub(crate) fn real(path: &Path) -> Result<PathBuf, Error> {
+    std::fs::canonicalize(path).map_err(|error| Error::Data {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
 /// Reads who this installation is, or makes it up once.
 pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
     let path = folder.join(IDENTITY);

@@ -125,6 +125,11 @@ impl Executor {
         }
     }
 
+    /// How many calls run now.
+    pub fn running(&self) -> usize {
+        lock(&self.inner.running).len()
+    }
+
     /// Tells a running call to end. Does not wait.
     pub fn cancel(&self, rtc: RtcId) {
         if let Some(running) = lock(&self.inner.running).get(&rtc) {

@@ -418,7 +418,8 @@ pub(super) fn hand_in(
 pub(super) fn outcome_unknown(draft: &mut Draft, rtc: RtcId, evidence: String) -> Done {
     if let Some(index) = find(draft, rtc) {
         if draft.state.stopping && index == 0 {
-            stop::ended_in_time(draft, rtc, None);
+            let evidence = ToolError::execution(evidence);
+            stop::ended_in_time(draft, rtc, Some(Err(evidence)));
             return Done::Ok;
         }
         let call = &mut draft.state.calls[index];

@@ -146,7 +146,13 @@ fn end_one(draft: &mut Draft, rtc: RtcId, result: Option<&Result<Value, ToolErro
              repeat it"
         }
     };
+    let entity = &call.stored.entity;
+    let found = entity.error_message.as_ref().filter(|_| entity.outcome.is_some());
     let why = match (effect, result) {
+        (Changed::Unknown, None) if let Some(evidence) = found => format!(
+            "the call was started and the program ended before its result was known; then the user stopped the turn. \
+             {evidence} Look at what is there before you repeat it."
+        ),
         // What it could still say may be all that is known of its effect.
         (Changed::Unknown, Some(Err(error))) => format!("{why}. It says: {}", error.message),
         _ => why.to_owned(),

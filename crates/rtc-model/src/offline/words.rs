@@ -336,6 +336,14 @@ const PHRASES: &[(Meaning, &[&str])] = &[
         ],
     ),
     (
+        // Also after others were found: without more words all are meant.
+        Meaning::List,
+        &[
+            r"(?:list|ls|show|display)(?: me)?(?: all)?(?: of)?(?: the)? files(?: (?:there|here))?",
+            r"(?:列出|显示)(?:一下)?(?:所有|全部)?的?文件",
+        ],
+    ),
+    (
         Meaning::FindPlace,
         &[
             r"(?:find|locate|list|show|get|ls|look for|search for)(?: me)?(?: all| every)?(?: of)?(?: the)? {place}",

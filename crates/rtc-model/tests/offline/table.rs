@@ -165,6 +165,7 @@ fn it_says_what_it_understands() {
     - delete "some text" from notes.txt, or: delete the lines containing "debug" in app.py
     - run this script: `const files = await rtcAgent.fs.find('*.md'); files.length`
     - several steps: find colour in *.md and replace it by color, then read README.md
+
     Put texts with spaces in quotation marks. “continue” goes on with an unfinished request. 中文也可以。
     For everything else set up a language model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, and choose the model with RTC_MODEL or --model (for example --model openai/NAME or --model anthropic/NAME).
     "#);
@@ -181,6 +182,7 @@ fn it_says_what_it_understands() {
     - 从 notes.txt 中删除“某段文字”，或：删除 app.py 中包含“debug”的行
     - 运行这个脚本：`const files = await rtcAgent.fs.find('*.md'); files.length`
     - 多个步骤：在 *.md 中查找 colour 并替换为 color，然后读取 README.md
+
     带空格的文字请加引号。说“继续”会接着做没有完成的请求。English works too.
     其他事情请配置语言模型：设置 OPENAI_API_KEY 或 ANTHROPIC_API_KEY，并用 RTC_MODEL 或 --model 选择模型（例如 --model openai/NAME 或 --model anthropic/NAME）。
     ");

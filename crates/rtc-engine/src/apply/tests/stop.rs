@@ -53,6 +53,33 @@ fn a_stop_survives_the_process() {
     assert!(lane.state.is_idle());
 }
 
+#[test]
+fn what_was_found_of_an_unknown_outcome_is_told_after_a_stop_too() {
+    let unknown = |lane: &mut Lane, rtc| {
+        lane.tell(Command::OutcomeUnknown {
+            rtc,
+            evidence: "It may have changed: /a.txt.".into(),
+        });
+    };
+    let mut asked = Lane::with_calls(vec![edit("c1")]);
+    let rtc = asked.open(0);
+    asked.claim(0, true).unwrap();
+    asked.tell(Command::Recover);
+    unknown(&mut asked, rtc);
+    asked.tell(Command::Stop);
+    assert_eq!(asked.rtc(rtc).effect, Some(Changed::Unknown));
+    insta::assert_snapshot!(asked.output(rtc), @"[Tool Rejected] edit was rejected: the call was started and the program ended before its result was known; then the user stopped the turn. It may have changed: /a.txt. Look at what is there before you repeat it.");
+
+    let mut stopped = Lane::with_calls(vec![edit("c1")]);
+    let rtc = stopped.open(0);
+    stopped.claim(0, true).unwrap();
+    stopped.tell(Command::Stop);
+    stopped.tell(Command::Recover);
+    unknown(&mut stopped, rtc);
+    assert_eq!(stopped.rtc(rtc).effect, Some(Changed::Unknown));
+    insta::assert_snapshot!(stopped.output(rtc), @"[Tool Rejected] edit was rejected: the user stopped the turn while this call ran; whether it took effect is not known, look before you repeat it. It says: It may have changed: /a.txt.");
+}
+
 /// After a restart a call with a mark may be one to ask about: a No that comes after the stop must not let the turn go on.
 #[test]
 fn nobody_is_asked_after_a_stop() {

@@ -249,6 +249,16 @@ fn a_change_works_where_the_step_before_in_the_message_did() {
 }
 
 #[test]
+fn the_files_are_all_of_them_also_after_others_were_found() {
+    for message in ["list the files", "show me all files", "列出文件", "列出所有文件"] {
+        let mut context = Context::default();
+        let _ = plan(&["find *.md"], &mut context);
+        let later = plan(&[message], &mut context).steps;
+        assert_eq!(later, [Step::List(Place::Everywhere)], "{message}");
+    }
+}
+
+#[test]
 fn a_setting_is_no_text_to_replace() {
     for message in [
         "change the port to 9000 in a.json",

@@ -20,6 +20,7 @@ pub(super) const HELP: &str = "\
 - 从 notes.txt 中删除“某段文字”，或：删除 app.py 中包含“debug”的行
 - 运行这个脚本：`const files = await rtcAgent.fs.find('*.md'); files.length`
 - 多个步骤：在 *.md 中查找 colour 并替换为 color，然后读取 README.md
+
 带空格的文字请加引号。说“继续”会接着做没有完成的请求。English works too.
 其他事情请配置语言模型：设置 OPENAI_API_KEY 或 ANTHROPIC_API_KEY，并用 RTC_MODEL 或 --model 选择模型\
 （例如 --model openai/NAME 或 --model anthropic/NAME）。";

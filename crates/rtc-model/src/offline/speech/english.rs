@@ -20,6 +20,7 @@ I am the offline planner of RTC Desktop: a set of fixed rules, no language model
 - delete \"some text\" from notes.txt, or: delete the lines containing \"debug\" in app.py
 - run this script: `const files = await rtcAgent.fs.find('*.md'); files.length`
 - several steps: find colour in *.md and replace it by color, then read README.md
+
 Put texts with spaces in quotation marks. “continue” goes on with an unfinished request. 中文也可以。
 For everything else set up a language model: set OPENAI_API_KEY or ANTHROPIC_API_KEY, and choose the model with \
 RTC_MODEL or --model (for example --model openai/NAME or --model anthropic/NAME).";
