@@ -1,10 +1,9 @@
 //! Who is contacted, call by call of the system.
 
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
 use rtc_tests::contacts::Trace;
-use rtc_tests::cut_off::not_tried;
 use rtc_tests::serving::Serving;
 use rtc_tests::{Workplace, binary};
 
@@ -12,27 +11,13 @@ use crate::person::{self, Visit};
 use crate::work;
 use crate::work::{REQUEST, answer, ask_of, assert_done, model, place, run, serve};
 
-/// Whether processes can be watched here.
-fn is_watched() -> bool {
-    let tried = Command::new("strace")
-        .args(["-f", "-o", "/dev/null", "true"])
-        .output();
-    let why = match tried {
-        Ok(Output { status, .. }) if status.success() => return true,
-        Ok(output) => rtc_tests::text(&output.stderr),
-        Err(error) => error.to_string(),
-    };
-    not_tried(&format!("strace does not work here: {why}"));
-    false
-}
-
 fn file(place: &Workplace) -> PathBuf {
     place.path().join("contacts.txt")
 }
 
 #[test]
 fn a_run_contacts_its_model_and_nobody_else() {
-    if !is_watched() {
+    if !Trace::is_possible() {
         return;
     }
     let (place, model) = (place(binary()), model());
@@ -48,7 +33,7 @@ fn a_run_contacts_its_model_and_nobody_else() {
 
 #[test]
 fn without_a_model_nobody_is_contacted() {
-    if !is_watched() {
+    if !Trace::is_possible() {
         return;
     }
     let place = place(binary());
@@ -73,7 +58,7 @@ fn without_a_model_nobody_is_contacted() {
 
 #[test]
 fn serve_contacts_its_model_and_nobody_else_and_its_page_only_the_port() {
-    if !is_watched() || !person::is_there() {
+    if !Trace::is_possible() || !person::is_there() {
         return;
     }
     let (place, model) = (place(binary()), model());

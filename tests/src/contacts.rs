@@ -5,7 +5,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+
+use crate::cut_off::not_tried;
 
 /// The program that watches.
 pub const STRACE: &str = "strace";
@@ -45,6 +47,18 @@ impl fmt::Display for Contact {
 pub struct Trace(String);
 
 impl Trace {
+    /// Whether processes can be watched here; if not, that is told as what could not be tried.
+    pub fn is_possible() -> bool {
+        let tried = Self::of(&Command::new("true"), Path::new("/dev/null")).output();
+        let why = match tried {
+            Ok(Output { status, .. }) if status.success() => return true,
+            Ok(output) => crate::text(&output.stderr),
+            Err(error) => error.to_string(),
+        };
+        not_tried(&format!("strace does not work here: {why}"));
+        false
+    }
+
     /// The same command under strace, which writes to this file. Its input is none.
     pub fn of(command: &Command, file: &Path) -> Command {
         let options = Self::options(file);
