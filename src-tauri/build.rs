@@ -1,5 +1,7 @@
 //! Names the commands of the window, so that each has a permission of its own.
 
+#![allow(clippy::disallowed_macros, reason = "cargo reads what is printed")]
+
 /// What a page may call.
 const COMMANDS: &[&str] = &[
     "sign_in",
@@ -14,6 +16,7 @@ const COMMANDS: &[&str] = &[
 ];
 
 fn main() {
+    println!("cargo::rerun-if-changed=src-tauri/capabilities");
     let commands = tauri_build::AppManifest::new().commands(COMMANDS);
     let attributes = tauri_build::Attributes::new()
         .app_manifest(commands)
