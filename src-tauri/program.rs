@@ -31,6 +31,15 @@ pub(crate) fn with_commands<R: Runtime>(builder: Builder<R>) -> Builder<R> {
     ])
 }
 
+/// What was built in: the page, permissions, icons.
+#[allow(
+    clippy::disallowed_macros,
+    reason = "what the macro expands to says something on stderr"
+)]
+pub(crate) fn context<R: Runtime>() -> tauri::Context<R> {
+    tauri::generate_context!()
+}
+
 /// Shows windows until the last one is closed. Gives the exit code.
 pub(crate) fn run(arguments: Arguments) -> Result<i32> {
     check_display()?;
@@ -78,7 +87,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
             });
             Ok(())
         })
-        .build(tauri::generate_context!())
+        .build(context())
         .context("the window cannot be shown")?;
     let code = program.run_return(|program, event| {
         let Some(desktop) = program.try_state::<Arc<Desktop>>() else {

@@ -14,7 +14,7 @@ fn program() -> tauri::App<MockRuntime> {
     let desktop = Arc::new(Desktop::new(std::env::temp_dir()));
     with_commands(mock_builder())
         .manage(desktop)
-        .build(tauri::generate_context!())
+        .build(context())
         .unwrap()
 }
 
