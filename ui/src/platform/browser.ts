@@ -12,6 +12,7 @@ export function browser(): Platform {
     folders: null,
     openWindow: null,
     openLink: null,
+    reload: () => location.reload(),
     watch: () => {},
   };
 }

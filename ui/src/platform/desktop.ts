@@ -20,6 +20,7 @@ export function desktop(): Platform {
     folders: { choose: () => command<Project | null>('choose_folder') },
     openWindow: (session) => command('open_window', { session }),
     openLink: (url) => command('open_link', { url }),
+    reload: () => location.reload(),
     watch: (told) => {
       command('window_watch', { told: new Channel<WindowEvent>(told) }).catch((error: unknown) =>
         told({ type: 'problem', text: explain(error) }),

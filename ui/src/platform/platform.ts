@@ -22,6 +22,8 @@ export interface Platform extends ClientOptions {
   readonly openWindow: ((session_id: string | null) => Promise<void>) | null;
   /** Opens an address outside; null where a link does so by itself. */
   readonly openLink: ((url: string) => Promise<void>) | null;
+  /** Loads the page again. */
+  reload(): void;
   /** Tells what happens to the window from now on. */
   watch(told: (event: WindowEvent) => void): void;
 }

@@ -2,6 +2,8 @@ import { Executor } from '../executor/executor';
 import { Submits } from '../executor/submits';
 import type { Platform, WindowEvent } from '../platform/platform';
 import { Database, type Submit } from '../store/database';
+import { Drafts } from '../store/drafts';
+import { whenLost } from '../store/lost';
 import { Topic, type TopicState } from '../store/topic';
 import { Client, isUpdate, type LineState, type SignIn } from '../wire/client';
 import { isLineError, isNoSession, RpcError } from '../wire/errors';
@@ -14,8 +16,9 @@ import { Folders } from './folders.svelte';
 import { Notices, type Notice } from './notices.svelte';
 import { watch } from './watch';
 
-/** The draft of a session that does not exist yet. */
-const NEW_SESSION = 'new';
+const STORE_BROKEN =
+  'The storage of this page does not work, so nothing new is shown. Look whether the disk is full and whether pages ' +
+  'may keep data here, then reload the page.';
 
 /** Everything that the page shows. */
 export class App {
@@ -35,6 +38,8 @@ export class App {
   conversation = $state.raw<Conversation | null>(null);
   /** The address names a session that the server does not have. */
   isMissing = $state(false);
+  /** Nothing can be kept, so nothing new is shown. */
+  isStoreBroken = $state(false);
   /** The session that the last message on this page began. */
   begun: string | null = null;
 
@@ -47,6 +52,8 @@ export class App {
   );
 
   readonly folders: Folders;
+  /** Texts of the message field that were not sent yet. */
+  readonly drafts = new Drafts();
   /** Texts of files that were not saved yet. */
   readonly fileDrafts: FileDrafts = fileDraftsIn(() => this.#database);
   /** The connection, for what has a state of its own. */
@@ -134,17 +141,6 @@ export class App {
     await this.client.call('v1.session.update', { session_id, deleted_at });
   }
 
-  /** The text that was left in the composer. */
-  async draft(session_id: string | null): Promise<string> {
-    return (await this.#database?.drafts.get(session_id ?? NEW_SESSION))?.text ?? '';
-  }
-
-  /** Keeps the text of the composer. */
-  async setDraft(session_id: string | null, text: string): Promise<void> {
-    const key = session_id ?? NEW_SESSION;
-    await (text === '' ? this.#database?.drafts.delete(key) : this.#database?.drafts.put({ key, text }));
-  }
-
   /** Keeps an answer to questions of the model, and hands it in; `null` sends them back unanswered. */
   async answer(rtc: Rtc, answer: Submit['answer']): Promise<void> {
     await this.#submits?.submit({ rtc_id: rtc.id, client_id: rtc.client_id, answer });
@@ -198,7 +194,16 @@ export class App {
     this.#database = database;
     this.#topic = topic;
     this.#submits = submits;
+    void this.drafts.use(database);
     this.#stops = [
+      whenLost(database, {
+        reload: () => this.platform.reload(),
+        broken: () => {
+          this.isStoreBroken = true;
+          topic.close();
+          this.tell(STORE_BROKEN, true);
+        },
+      }),
       () => executor?.close(),
       () => submits.close(),
       watch(

@@ -1,3 +1,4 @@
+import { forceCloseDatabase } from 'fake-indexeddb';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { message, rtc, session, turn } from '../testing/entities';
@@ -9,12 +10,14 @@ import { App } from './app.svelte';
 
 let server: FakeServer;
 let app: App;
+let reload: ReturnType<typeof vi.fn<() => void>>;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
   server = new FakeServer();
   serveSample(server);
-  app = new App(platformOf(server));
+  reload = vi.fn();
+  app = new App(platformOf(server, { reload }));
 });
 
 afterEach(async () => {
@@ -23,6 +26,7 @@ afterEach(async () => {
   indexedDB.deleteDatabase(`rtc-desktop-${server.user}`);
   await new Promise((resolve) => setImmediate(resolve));
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 /** Runs fake time until something holds. */
@@ -250,12 +254,27 @@ describe('the page', () => {
     expect(app.notices).toMatchObject([{ text: '/a is not text.', details: '{"reason":"fs.binary"}' }]);
   });
 
-  it('keeps a draft for each session', async () => {
+  it('is loaded again when the browser closes its store', async () => {
+    vi.spyOn(performance, 'now').mockReturnValue(60_000);
+    const opened = vi.spyOn(indexedDB, 'open');
     await started();
-    await app.setDraft(null, 'new');
-    await app.setDraft('s-1', 'old');
-    expect([await app.draft(null), await app.draft('s-1')]).toEqual(['new', 'old']);
-    await app.setDraft('s-1', '');
-    expect(await app.draft('s-1')).toBe('');
+    forceCloseDatabase(opened.mock.results[0]!.value.result);
+    await until(() => reload.mock.calls.length > 0);
+    expect(reload).toHaveBeenCalledOnce();
+    expect(app.isStoreBroken).toBe(false);
+  });
+
+  it('says that its store does not work, and asks for nothing in vain', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    vi.spyOn(indexedDB, 'open').mockImplementation(() => {
+      throw new Error('the disk is gone');
+    });
+    app.start();
+    await until(() => app.isStoreBroken);
+    expect(app.notices).toMatchObject([
+      { isError: true, text: expect.stringContaining('storage of this page') },
+    ]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(reload).not.toHaveBeenCalled();
   });
 });

@@ -12,6 +12,7 @@ export function platformOf(server: FakeServer, more: Partial<Platform> = {}): Pl
     folders: null,
     openWindow: null,
     openLink: null,
+    reload: () => {},
     watch: () => {},
     ...more,
   };

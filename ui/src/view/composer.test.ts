@@ -12,8 +12,7 @@ describe('the composer', () => {
     const app = {
       selected: 's-1',
       signIn: null,
-      draft: () => Promise.resolve('kept'),
-      setDraft: vi.fn(() => Promise.resolve()),
+      drafts: { get: () => Promise.resolve('kept'), put: vi.fn(() => Promise.resolve()) },
       send: vi.fn(() => Promise.resolve()),
       tell: vi.fn(),
       attempt: vi.fn(async (action: () => Promise<unknown>) => {
@@ -61,7 +60,7 @@ describe('the composer', () => {
     expect(field.value).toBe('xyz');
     press(field, 'Enter');
     expect(app.send).toHaveBeenLastCalledWith('xyz', null, null);
-    expect(app.setDraft).toHaveBeenLastCalledWith('s-1', 'xyz');
+    expect(app.drafts.put).toHaveBeenLastCalledWith('s-1', 'xyz');
   });
 
   it('gives the text back if it was not sent, and nothing else was typed', async () => {
@@ -86,7 +85,7 @@ describe('the composer', () => {
     flushSync();
     expect(field.value).toBe('kept');
     type(field, 'more');
-    expect(app.setDraft).toHaveBeenLastCalledWith('s-1', 'more');
+    expect(app.drafts.put).toHaveBeenLastCalledWith('s-1', 'more');
   });
 
   it('stops while a turn runs and nothing is typed', () => {

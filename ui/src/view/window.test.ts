@@ -1,3 +1,4 @@
+import { forceCloseDatabase } from 'fake-indexeddb';
 import { flushSync } from 'svelte';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
@@ -69,6 +70,8 @@ afterEach(async () => {
   await turn();
   vi.useRealTimers();
   vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+  sessionStorage.clear();
 });
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -315,6 +318,28 @@ describe('a window', () => {
       'mailto:a@example.org',
       'https://example.org/b',
     ]);
+  });
+
+  it('keeps what is typed when the browser has taken its store away', async () => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    vi.spyOn(performance, 'now').mockReturnValue(60_000);
+    const opened = vi.spyOn(indexedDB, 'open');
+    const reload = vi.fn();
+    (await openWindow({ reload })).select('s-1');
+    flushSync();
+    const store: IDBDatabase = opened.mock.results[0]!.value.result;
+    opened.mockImplementation(() => {
+      throw new Error('refresh the page');
+    });
+    forceCloseDatabase(store as never);
+    await until(() => reload.mock.calls.length > 0);
+    type(field(), 'in the middle of');
+    window.dispatchEvent(new Event('pagehide'));
+    app!.close();
+    document.body.replaceChildren();
+    vi.restoreAllMocks();
+    (await openWindow()).select('s-1');
+    await until(() => field().value === 'in the middle of');
   });
 
   it('shows what it is told of', async () => {
