@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 
+use crate::points::{Point, Wanted};
 use crate::run::{Ended, run};
-use crate::world::Point;
 use crate::{Sabotage, Scenario, judge};
 
 /// One run in so many is killed a second time …
@@ -38,7 +38,13 @@ impl fmt::Display for Failure {
 
 /// The effects of a scenario that nobody kills, in order.
 pub fn effects(scenario: &Scenario) -> Result<Vec<String>, String> {
-    let ended = run(&Arc::new(scenario.clone()), None, true, true, Sabotage::None)?;
+    let ended = run(
+        &Arc::new(scenario.clone()),
+        None,
+        Wanted::Everything,
+        true,
+        Sabotage::None,
+    )?;
     Ok(ended.points.into_iter().map(|point| point.after).collect())
 }
 
@@ -53,7 +59,7 @@ pub fn explore(scenario: &Scenario, sabotage: Sabotage) -> Result<u64, Box<Failu
             what,
         })
     };
-    let reference = run(&scenario, None, true, true, sabotage)
+    let reference = run(&scenario, None, Wanted::Everything, true, sabotage)
         .and_then(|ended| judge::sound(&scenario, &ended).map(|()| ended))
         .map_err(|what| failed(&[], what))?;
     let calm = scenario
@@ -71,15 +77,18 @@ pub fn explore(scenario: &Scenario, sabotage: Sabotage) -> Result<u64, Box<Failu
     let mut rng = Rng::with_seed(scenario.seed);
     let mut points = 0;
     for point in &reference.points {
-        let is_killed = rng.u32(..KILLED_AGAIN) == 0;
+        let again = match rng.u32(..KILLED_AGAIN) {
+            0 => Wanted::Some(SECOND_KILLS, rng.u64(..)),
+            _ => Wanted::Nothing,
+        };
         let is_followed = rng.u32(..FOLLOWED) == 0;
-        let second = run(&scenario, Some(point), is_killed, is_followed, sabotage)
+        let second = run(&scenario, Some(point), again, is_followed, sabotage)
             .and_then(judged)
             .map_err(|what| failed(&[point], what))?;
         points += 1;
-        for other in rng.choose_multiple(&second.points, SECOND_KILLS) {
+        for other in &second.points {
             let is_followed = rng.u32(..FOLLOWED) == 0;
-            run(&scenario, Some(other), false, is_followed, sabotage)
+            run(&scenario, Some(other), Wanted::Nothing, is_followed, sabotage)
                 .and_then(judged)
                 .map_err(|what| failed(&[point, other], what))?;
             points += 1;

@@ -14,6 +14,7 @@ mod clock;
 mod explore;
 mod judge;
 mod model;
+mod points;
 mod run;
 mod scenario;
 mod shrink;

@@ -18,11 +18,12 @@ use crate::Sabotage;
 use crate::client::{self, Client, Kept};
 use crate::clock::WorldClock;
 use crate::model::{self, PlannedModel};
+use crate::points::{Point, Wanted};
 use crate::scenario::Scenario;
 use crate::store::WatchedStore;
 use crate::tools::{self, Bench};
 use crate::user::{self, DEVICE, USER, session_id};
-use crate::world::{Facts, Known, Point, World};
+use crate::world::{Facts, Known, World};
 
 /// Virtual time in which everything must be over; the longest wait, for room on the disk, is a few times 30 s.
 const LONG: Duration = Duration::from_secs(10 * 60);
@@ -49,7 +50,7 @@ pub(crate) struct SessionEnd {
 pub(crate) fn run(
     scenario: &Arc<Scenario>,
     from: Option<&Point>,
-    is_killed: bool,
+    wanted: Wanted,
     with_clients: bool,
     sabotage: Sabotage,
 ) -> Result<Ended, String> {
@@ -65,7 +66,7 @@ pub(crate) fn run(
             (facts, MemoryStore::new())
         }
     };
-    let world = Arc::new(World::new(facts, Arc::new(store), is_killed, sabotage));
+    let world = Arc::new(World::new(facts, Arc::new(store), wanted, sabotage));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

@@ -10,6 +10,7 @@ use rtc_store::MemoryStore;
 use rtc_types::ApprovalDecision;
 
 use crate::client::Kept;
+use crate::points::{Point, Points, Wanted};
 
 /// Which part of the product is broken on purpose, to see that it is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -111,15 +112,6 @@ impl PartialEq for Asked {
     }
 }
 
-/// A moment at which the product can be killed.
-#[derive(Debug)]
-pub(crate) struct Point {
-    /// The effect before it.
-    pub(crate) after: String,
-    pub(crate) facts: Facts,
-    pub(crate) store: MemoryStore,
-}
-
 pub(crate) struct World {
     inner: Mutex<Inner>,
     pub(crate) store: Arc<MemoryStore>,
@@ -128,8 +120,7 @@ pub(crate) struct World {
 
 struct Inner {
     facts: Facts,
-    /// Taken only where the run is to be killed.
-    points: Option<Vec<Point>>,
+    points: Points,
     /// The store at the effects before, the oldest first, for a store that forgets.
     before: VecDeque<MemoryStore>,
     /// What must never be and was seen.
@@ -137,11 +128,11 @@ struct Inner {
 }
 
 impl World {
-    pub(crate) fn new(facts: Facts, store: Arc<MemoryStore>, is_killed: bool, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(facts: Facts, store: Arc<MemoryStore>, wanted: Wanted, sabotage: Sabotage) -> Self {
         Self {
             inner: Mutex::new(Inner {
                 facts,
-                points: is_killed.then(Vec::new),
+                points: Points::new(wanted),
                 before: VecDeque::new(),
                 wrong: None,
             }),
@@ -163,24 +154,32 @@ impl World {
     pub(crate) fn effect(&self, what: impl FnOnce() -> String, change: impl FnOnce(&mut Facts)) {
         let inner = &mut *self.inner();
         change(&mut inner.facts);
-        let Some(points) = &mut inner.points else { return };
+        if !inner.points.are_wanted() {
+            return;
+        }
         let after = what();
         // What is not flushed may be there or not.
         for (kept, note) in [(0, ""), (usize::MAX, ", nothing lost")] {
             if kept == 0 || self.store.unflushed() > 0 {
-                let mut store = self.store.image(kept);
                 if self.sabotage == Sabotage::ForgetsCommits {
                     inner.before.push_back(self.store.image(kept));
-                    store = inner.before[0].image(kept);
-                    if inner.before.len() > 2 {
+                    if inner.before.len() > 3 {
                         inner.before.pop_front();
                     }
                 }
-                points.push(Point {
+                let Some(place) = inner.points.next() else {
+                    continue;
+                };
+                let store = match inner.before.front() {
+                    Some(before) => before.image(kept),
+                    None => self.store.image(kept),
+                };
+                let point = Point {
                     after: format!("{after}{note}"),
                     facts: inner.facts.clone(),
                     store,
-                });
+                };
+                inner.points.take(place, point);
             }
         }
     }
@@ -195,7 +194,7 @@ impl World {
     }
 
     pub(crate) fn take_points(&self) -> Vec<Point> {
-        self.inner().points.take().unwrap_or_default()
+        self.inner().points.taken()
     }
 
     pub(crate) fn tick(&self) -> u64 {
