@@ -15,6 +15,11 @@ const ADVICE: { [code in Code | typeof LINE_CLOSED | typeof LINE_TIMEOUT]?: stri
   'auth.permission_denied': 'This sign-in may look on, but not do this.',
 };
 
+/** What to do where the store cannot be opened. */
+export const STORE_BROKEN =
+  'The storage of this page does not work, so nothing new is shown. Look whether the disk is full and whether pages ' +
+  'may keep data here, then reload the page.';
+
 /** Requests of which the engine complains; what it says is for those who wrote the page. */
 const OF_REQUESTS: readonly string[] = [
   'rpc.invalid_request',
@@ -45,4 +50,9 @@ export function detailsOf(error: unknown): string | null {
     return [`${error.code}: ${error.message}`, error.details].filter(Boolean).join('\n');
   }
   return error.details;
+}
+
+/** Whether there is no room on the disk that the data is on. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof RpcError && error.code === ('store.full' satisfies Code);
 }

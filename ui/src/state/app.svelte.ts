@@ -10,15 +10,12 @@ import { isLineError, isNoSession, RpcError } from '../wire/errors';
 import type { LiveEvent, Methods, Mode, ModelEntry, Rtc, Session } from '../wire/generated';
 import { fileDraftsIn, type FileDrafts } from '../vfs/drafts';
 import { newId } from '../wire/ids';
+import { STORE_BROKEN } from './advice';
 import { sessionsAtWork, waitingBySession } from './calls';
 import { Conversation } from './conversation.svelte';
 import { Folders } from './folders.svelte';
-import { Notices, type Notice } from './notices.svelte';
+import { Notices, type About, type Notice } from './notices.svelte';
 import { watch } from './watch';
-
-const STORE_BROKEN =
-  'The storage of this page does not work, so nothing new is shown. Look whether the disk is full and whether pages ' +
-  'may keep data here, then reload the page.';
 
 /** Everything that the page shows. */
 export class App {
@@ -74,7 +71,7 @@ export class App {
       },
       signedIn: (signIn) => this.#signedIn(signIn),
     });
-    this.folders = new Folders(this.client, platform.folders);
+    this.folders = new Folders(this.client, platform.folders, () => this.#notices.over('folder'));
     platform.watch((event) => this.#told(event));
   }
 
@@ -124,6 +121,7 @@ export class App {
       ...(current === null && mode !== null ? { mode } : {}),
     };
     const { session_id } = await this.client.callUntilAnswered('v1.message.send', request);
+    this.#notices.over('disk');
     if (this.selected === current) {
       this.begun = current === null ? session_id : this.begun;
       this.select(session_id);
@@ -146,13 +144,13 @@ export class App {
     await this.#submits?.submit({ rtc_id: rtc.id, client_id: rtc.client_id, answer });
   }
 
-  /** Runs something that the user asked for, and tells them if it failed. */
-  async attempt(action: () => Promise<unknown>): Promise<boolean> {
+  /** Runs something that the user asked for, maybe about a folder, and tells them if it failed. */
+  async attempt(action: () => Promise<unknown>, about: About | null = null): Promise<boolean> {
     try {
       await action();
       return true;
     } catch (error) {
-      this.#tellError(error);
+      this.#tellError(error, about);
       return false;
     }
   }
@@ -167,10 +165,10 @@ export class App {
     this.#notices.dismiss(id);
   }
 
-  #tellError(error: unknown): void {
+  #tellError(error: unknown, about: About | null = null): void {
     // That it is signed out the page says itself, and what to do; no line comes back without it.
     if (!isLineError(error) || this.line.phase !== 'signed_out') {
-      this.#notices.tellError(error);
+      this.#notices.tellError(error, about);
     }
   }
 
@@ -239,7 +237,8 @@ export class App {
 
   #told(event: WindowEvent): void {
     if (event.type === 'problem') {
-      this.tell(event.text, true);
+      // The program tells it in words only, mostly of a folder.
+      this.#notices.tell(event.text, true, /\bfolder\b/i.test(event.text) ? 'folder' : null);
       return;
     }
     this.folders.take(event.project);
@@ -275,12 +274,12 @@ export class App {
   }
 
   #openSelected(): void {
-    const session_id = this.selected;
-    if (session_id === null || this.#database === null || this.#topic === null) {
+    const { selected: session_id } = this;
+    const topic = this.#topic;
+    if (session_id === null || this.#database === null || topic === null) {
       return;
     }
-    const [topic, database] = [this.#topic, this.#database];
-    const conversation = new Conversation(session_id, this.client, database, () => void open());
+    const conversation = new Conversation(session_id, this.client, this.#database, () => void open());
     const open = async () => {
       try {
         await topic.open(session_id);

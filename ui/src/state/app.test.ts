@@ -254,6 +254,20 @@ describe('the page', () => {
     expect(app.notices).toMatchObject([{ text: '/a is not text.', details: '{"reason":"fs.binary"}' }]);
   });
 
+  it('says no more that the disk is full when something was sent', async () => {
+    await started();
+    const send = server.handlers['v1.message.send']!;
+    server.handlers['v1.message.send'] = () => {
+      throw new Refusal('store.full', 'the disk is nearly full');
+    };
+    await app.attempt(() => app.send('Hello', null));
+    app.tell('Something else', true);
+    expect(app.notices.length).toBe(2);
+    server.handlers['v1.message.send'] = send;
+    await app.send('Hello', null);
+    expect(app.notices).toMatchObject([{ text: 'Something else' }]);
+  });
+
   it('is loaded again when the browser closes its store', async () => {
     vi.spyOn(performance, 'now').mockReturnValue(60_000);
     const opened = vi.spyOn(indexedDB, 'open');

@@ -23,6 +23,8 @@ export class Folders {
   constructor(
     private readonly line: Pick<Client, 'call'>,
     private readonly chooser: Platform['folders'],
+    /** Called when a folder was opened. */
+    private readonly opened: () => void,
   ) {}
 
   /** Whether the user opens folders here, and so is asked whether they trust them. */
@@ -65,6 +67,7 @@ export class Folders {
   take(project: Project): void {
     this.#put(project);
     this.#chosen = project.id;
+    this.opened();
   }
 
   /** Lets the user choose a folder; whether they did. */
