@@ -1,5 +1,6 @@
 import type { Platform } from '../platform/platform';
 import type { Client } from '../wire/client';
+import { isLineError } from '../wire/errors';
 import type { Project } from '../wire/generated';
 
 /** How many folders of before are known: those of sessions that are shown, and those to choose from. */
@@ -12,6 +13,8 @@ export class Folders {
   /** Those that were opened before, the last one first. */
   #recent = $state.raw<Project[]>([]);
   #chosen = $state<string | null>(null);
+  /** Those that were opened again here, or could not be. */
+  readonly #tried = new Set<string>();
   /** Counts what was done here, so that a list from before is not taken over it. */
   #changes = 0;
 
@@ -82,6 +85,22 @@ export class Folders {
   /** Opens a folder of before. */
   async reopen({ root: path }: Project): Promise<void> {
     this.take((await this.line.call('v1.project.open', { path })).item);
+  }
+
+  /** Opens a folder that was open at an earlier start, if it is trusted and still there. */
+  async openAgain({ id, root: path, trusted }: Project): Promise<void> {
+    if (!this.areChosenHere || !trusted || this.#tried.has(id) || this.open.some((open) => open.id === id)) {
+      return;
+    }
+    this.#tried.add(id);
+    try {
+      this.#put((await this.line.call('v1.project.open', { path })).item);
+    } catch (error) {
+      // What is wrong with it is told where its files are looked at; a line that broke comes back.
+      if (isLineError(error)) {
+        this.#tried.delete(id);
+      }
+    }
   }
 
   /** Notes that the user trusts a folder. */

@@ -37,6 +37,7 @@ beforeEach(() => {
       disconnect(): void {}
     },
   );
+  Element.prototype.scrollIntoView = () => {};
   history.replaceState(null, '', '/');
   server = new FakeServer();
   serveSample(server);

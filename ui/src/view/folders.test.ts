@@ -91,6 +91,44 @@ describe('a folder in a window', () => {
     expect(app.folders.current?.id).toBe('p-2');
   });
 
+  it('of an earlier start is opened again for its session, and its files are listed then', async () => {
+    server.handlers['v1.fs.list'] = ({ project_id }) => {
+      if (!open.has(project_id!)) {
+        throw new Refusal('project.not_found', 'the folder is not open');
+      }
+      return { items: [{ name: 'notes.txt', kind: 'file', size: null, modified_at: null }] };
+    };
+    server.commit({ entity: 'session', data: session({ id: 's-2', project_id: 'p-2' }) });
+    await openWindow();
+    button('Files').click();
+    app.select('s-2');
+    await until(() => text().includes('notes.txt') && app.folders.open.length === 2);
+    expect(requests('v1.project.open')).toEqual([{ path: two.root }]);
+    app.select(null);
+    await until(() => text().includes('What shall be done?'));
+    // It is offered, not chosen.
+    expect(find<HTMLSelectElement>('.folder select').value).toBe('p-1');
+    expect(find('.folder select').textContent).toContain('/home/me/two');
+  });
+
+  it('of an earlier start that is gone is asked for once, and one that is not trusted is not', async () => {
+    server.commit({ entity: 'session', data: session({ id: 's-2', project_id: 'p-2' }) });
+    server.commit({ entity: 'session', data: session({ id: 's-3', project_id: 'p-3' }) });
+    await openWindow();
+    server.handlers['v1.project.open'] = () => {
+      throw new Refusal('project.unusable', 'there is no such folder');
+    };
+    app.select('s-2');
+    await until(() => requests('v1.project.open').length === 1);
+    app.select('s-3');
+    await until(() => text().includes('nothing can be sent'));
+    app.select('s-2');
+    window.dispatchEvent(new Event('focus'));
+    await until(() => requests('v1.project.recent').length === 2 && app.conversation?.session?.id === 's-2');
+    expect(requests('v1.project.open')).toEqual([{ path: two.root }]);
+    expect(app.notices).toEqual([]);
+  });
+
   it('that is told of while the folders are asked for is not lost', async () => {
     const list = server.handlers['v1.project.list']!;
     let times = 0;

@@ -71,6 +71,30 @@ describe('a call', () => {
     expect(document.body.textContent).not.toContain('because of the chalk');
   });
 
+  it('of a script shows its code while it runs, and folds it at the end where somebody else allowed it', async () => {
+    const { become } = cardOf(waiting());
+    const isOpen = () => find<HTMLDetailsElement>('details').open;
+    become(answeredElsewhere());
+    expect(isOpen()).toBe(true);
+    expect(find('details').textContent).toContain('let a = 1;');
+    become({ ...answeredElsewhere(), status: 'completed' });
+    expect(isOpen()).toBe(false);
+  });
+
+  it('of a script that was allowed here keeps its code at the end, and folds one that nobody was asked about', async () => {
+    const { become, conversation } = cardOf(waiting());
+    const isOpen = () => find<HTMLDetailsElement>('details').open;
+    button('Allow once').click();
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(conversation.approve).toHaveBeenCalledOnce();
+    become(answeredElsewhere());
+    expect(isOpen()).toBe(true);
+    become({ ...answeredElsewhere(), status: 'completed' });
+    expect(isOpen()).toBe(true);
+    become({ ...waiting(), approval: null, status: 'executing' });
+    expect(isOpen()).toBe(false);
+  });
+
   it('that was stopped in the middle says so, with what it told until then', () => {
     const stopped = rtc({
       id: 'r-1',

@@ -2,9 +2,9 @@ import { forceCloseDatabase } from 'fake-indexeddb';
 import { flushSync } from 'svelte';
 import { describe, expect, it, vi } from 'vitest';
 
-import { button, find, type } from '../testing/dom';
-import { session } from '../testing/entities';
-import { app, field, openWindow, server, tell, until } from '../testing/window';
+import { button, find, press, type } from '../testing/dom';
+import { message, session, waiting } from '../testing/entities';
+import { app, field, known, one, openPage, openWindow, server, tell, until } from '../testing/window';
 
 describe('a window', () => {
   it('opens another one', async () => {
@@ -42,6 +42,80 @@ describe('a window', () => {
       'https://example.org/b',
     ]);
   });
+
+  it('is loaded again by keys', async () => {
+    const reload = vi.fn();
+    await openWindow({ reload });
+    expect(press(field(), 'F5')).toBe(true);
+    expect(press(document.body, 'r', { ctrlKey: true, code: 'KeyR' })).toBe(true);
+    expect(press(document.body, 'r', { code: 'KeyR' })).toBe(false);
+    expect(reload).toHaveBeenCalledTimes(2);
+  });
+
+  it('leaves these keys to a browser', async () => {
+    const reload = vi.fn();
+    await openPage({ reload });
+    expect(press(field(), 'F5')).toBe(false);
+    expect(press(document.body, 'r', { ctrlKey: true, code: 'KeyR' })).toBe(false);
+    expect(reload).not.toHaveBeenCalled();
+  });
+
+  it('gives the keys to the message when it opens, unless something else has them or it is narrow', async () => {
+    await openWindow();
+    expect(document.activeElement).toBe(field());
+    find('[aria-current=page]').focus();
+    app.select('s-1');
+    flushSync();
+    expect(document.activeElement).not.toBe(field());
+    for (const width of [1_280, 420]) {
+      app.close();
+      document.body.replaceChildren();
+      vi.stubGlobal('innerWidth', width);
+      const other = document.createElement('button');
+      document.body.append(other);
+      if (width === 1_280) {
+        other.focus();
+      }
+      await openWindow();
+      expect(document.activeElement).toBe(width === 1_280 ? other : document.body);
+    }
+  });
+
+  it.each([['the start'], ['the question of trust'], ['a session in which nothing waits']])(
+    'leads from %s to what waits elsewhere, by Alt+A',
+    async (from) => {
+      if (from === 'the question of trust') {
+        known.set('p-1', { ...one, trusted: false });
+      }
+      const add = (id: string, number: number) => {
+        const updated_at = `2026-01-01T12:0${number}:00Z`;
+        server.commit({ entity: 'session', data: session({ id, project_id: 'p-9', updated_at }) });
+      };
+      const ask = (session_id: string, id: string) => {
+        const fields = { id: `message-of-${id}`, session_id, global_offset: 1, turn_id: 'turn-1' };
+        const data = { id, tool_name: 'script', input: '{}' };
+        server.commit(
+          { entity: 'message', data: message(fields, { type: 'toolcall_input', data }) },
+          { entity: 'rtc', data: waiting({ id, session_id, message_id: fields.id }) },
+        );
+      };
+      add('s-1', 1);
+      add('s-2', 2);
+      add('s-3', 3);
+      await openWindow();
+      ask('s-1', 'r-1');
+      ask('s-2', 'r-2');
+      await until(() => app.waiting.size === 2);
+      if (from.startsWith('a session')) {
+        app.select('s-3');
+        await until(() => app.conversation?.session !== undefined);
+      }
+      press(field(), 'a', { altKey: true, code: 'KeyA' });
+      expect(app.selected).toBe('s-2');
+      await until(() => document.activeElement?.hasAttribute('data-waits') ?? false);
+      expect(app.selected).toBe('s-2');
+    },
+  );
 
   it('keeps what is typed when the browser has taken its store away', async () => {
     vi.spyOn(console, 'warn').mockImplementation(() => {});
