@@ -59,7 +59,10 @@ fn the_package_is_installed_and_started_from_its_desktop_file_with_an_empty_envi
     let title = until("the window shows its folder", || {
         let ended = installing.try_wait().expect("it is a child");
         assert_eq!(ended, None, "it has ended");
-        screen.titles().into_iter().find(|title| title.starts_with("project"))
+        screen
+            .titles()
+            .into_iter()
+            .find(|title| title.starts_with("project"))
     });
     assert_eq!(title, "project – RTC Desktop");
     drop(installing.stdin.take());

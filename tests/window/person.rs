@@ -1,0 +1,43 @@
+//! A person's way through a session.
+
+use crate::desk::{BINARY, Desk};
+use crate::page::Page;
+
+#[test]
+fn a_person_trusts_a_folder_and_allows_an_edit_in_it() {
+    let desk = Desk::new("manual");
+    let visit = || {
+        let bytes = std::fs::read(desk.place.root().join("docs/visit.txt")).expect("the file is there");
+        // It is in a legacy encoding.
+        bytes.into_iter().map(char::from).collect::<String>()
+    };
+    let before = visit();
+    let root = desk.place.root();
+    let root = root.to_str().expect("a temporary path is Unicode");
+    let [data, data_folder, config, file] = desk.options();
+    let page = Page::launch(&desk.screen, BINARY, &[&data, &data_folder, &config, &file, root]);
+
+    page.see("Do you trust this folder?");
+    page.see(root);
+    assert_eq!(page.value("document.querySelector('#message').disabled"), true);
+    page.picture("trust");
+    page.click("Trust this folder");
+    page.see("What shall be done?");
+    assert!(desk.model.asked().is_empty());
+
+    page.say("correct the visit");
+    page.see("I look at it first.");
+    page.see("They want the front in a warm color, between brick and chalk.");
+    assert_eq!(visit(), before, "nothing is done before a Yes");
+    page.picture("approval");
+    page.click("Allow once");
+    page.see("The visit is corrected.");
+    page.idle();
+    page.picture("done");
+    assert_eq!(visit(), before.replace("warm colour", "warm color"));
+    assert_eq!(desk.model.asked().len(), 3);
+    page.quit();
+
+    let record = desk.record();
+    assert_eq!((Desk::done(&record, "read"), Desk::done(&record, "edit")), (1, 1));
+}
