@@ -4,6 +4,7 @@ use std::io::Read;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -11,7 +12,10 @@ use rtc_tests::text;
 
 use crate::page::{Page, free_port};
 use crate::screen::{Process, Screen};
-use crate::wait::{until, until_true};
+use crate::wait::{until, until_true, until_within};
+
+/// How long a window may take to close after its key.
+const A_MOMENT: Duration = Duration::from_secs(2);
 
 /// The program on a screen, ended with the test.
 pub(crate) struct Program<'d> {
@@ -119,18 +123,23 @@ impl<'d> Program<'d> {
     /// Closes all windows as a person does, and waits for the end.
     pub(crate) fn close(mut self) -> Ended {
         until_true("the windows are closed", || {
-            if self.process.0.try_wait().expect("its state is known").is_some() {
+            if self.has_ended() {
                 return true;
             }
-            let windows = self.windows();
-            if let Some(window) = windows.last() {
-                self.screen.press(window, "alt+F4");
-                let count = windows.len();
-                until_true("a window is closed", || self.windows().len() < count);
+            if let Some(window) = self.windows().pop() {
+                self.screen.press(&window, "alt+F4");
+                // A key is lost while the focus goes from one window to another.
+                until_within(A_MOMENT, || {
+                    (self.has_ended() || !self.windows().contains(&window)).then_some(())
+                });
             }
-            windows.len() <= 1
+            false
         });
         self.end()
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.process.0.try_wait().expect("its state is known").is_some()
     }
 
     /// Waits for its end.
