@@ -9,6 +9,7 @@
 
 mod bundle;
 mod desk;
+mod dialog;
 mod elsewhere;
 mod model;
 mod network;
