@@ -2,7 +2,6 @@
 
 use std::net::TcpListener;
 
-use fantoccini::error::CmdError;
 use fantoccini::wd::WindowHandle;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -116,8 +115,9 @@ impl Page {
     }
 
     /// Runs a script in the page, and gives what it returns.
-    pub(crate) fn run(&self, script: &str, args: Vec<Value>) -> Result<Value, CmdError> {
-        self.wait(self.client.execute(script, args))
+    pub(crate) fn run(&self, script: &str, args: Vec<Value>) -> Result<Value, String> {
+        let ran = self.wait(self.client.execute(script, args));
+        ran.map_err(|error| error.to_string())
     }
 
     /// What an expression is in the page.
@@ -190,13 +190,13 @@ impl Page {
         let client = &self.client;
         until_true(format!("{path} can be clicked"), || {
             let clicked = self.wait(async {
-                let found = client.find(Locator::XPath(path)).await?;
-                if !found.is_enabled().await? {
-                    return Ok(false);
+                let found = client.find(Locator::XPath(path)).await.ok()?;
+                if !found.is_enabled().await.ok()? {
+                    return None;
                 }
-                found.click().await.map(|()| true)
+                found.click().await.ok()
             });
-            clicked.unwrap_or_else(|_: CmdError| false)
+            clicked.is_some()
         });
     }
 
