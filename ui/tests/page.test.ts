@@ -96,6 +96,31 @@ describe('the page', () => {
     expect(overflow).toBe(0);
   });
 
+  it('stays at its end when it becomes wider and narrower, and moves nothing sideways', async () => {
+    fillWithSample(server);
+    const page = await open({ at: '#session/s-4' });
+    await page.getByText('queued').waitFor();
+    const scroller = page.locator('.scroller');
+    const fromEnd = () =>
+      scroller.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
+    await expect.poll(fromEnd).toBeLessThan(2);
+    for (const width of [420, 1280, 420, 900]) {
+      await page.setViewportSize({ width, height: 860 });
+      await page.evaluate(
+        () =>
+          new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(null)))),
+      );
+      await expect.poll(fromEnd).toBeLessThan(2);
+    }
+    await page.getByRole('button', { name: 'Files' }).click();
+    await page.getByRole('button', { name: 'README.md' }).waitFor();
+    await page.setViewportSize({ width: 420, height: 860 });
+    for (const name of ['.scroller', '.tree']) {
+      const overflow = await page.locator(name).evaluate((element) => getComputedStyle(element).overflowX);
+      expect(overflow, name).toBe('hidden');
+    }
+  });
+
   it('begins a session, shows text as it streams, and is found again after a reload', async () => {
     const page = await open();
     await page.getByRole('heading', { name: 'What shall be done?' }).waitFor();
