@@ -106,9 +106,7 @@ export class App {
     this.#openSelected();
   }
 
-  /**
-   * Sends a message, beginning a session (in a folder, in a mode) if none is shown. Rejects if it was not taken.
-   */
+  /** Sends a message, beginning a session (in a folder, in a mode) if none is shown. Rejects if it was not taken. */
   async send(text: string, project_id: string | null, mode: Mode | null = null): Promise<void> {
     const current = this.selected;
     const client_session_id = this.conversation?.session?.client_id ?? newId();

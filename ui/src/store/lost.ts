@@ -1,7 +1,7 @@
 import type { Database } from './database';
 
 /** A page is not loaded again by itself before it is this old, so that what breaks at once makes no loop. */
-export const SHORTEST_LIFE_MS = 10_000;
+export const SHORTEST_LIFE_MS = 5_000;
 
 /** What to do about a store that is lost. */
 export interface Lost {
