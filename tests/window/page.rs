@@ -1,16 +1,20 @@
 //! The page in a window, by WebDriver.
 
 use std::net::TcpListener;
+use std::time::Duration;
 
 use fantoccini::wd::WindowHandle;
 use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use rtc_tests::repository;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::screen::{Process, Screen};
 use crate::wait::{LONGEST, until, until_true, until_within};
+
+/// How long a picture may take.
+const PICTURE_TIME: Duration = Duration::from_secs(5);
 
 /// The key Enter in WebDriver.
 const ENTER: &str = "\u{E007}";
@@ -69,29 +73,16 @@ impl Page {
         driver
             .arg(format!("--port={port}"))
             .arg(format!("--target=127.0.0.1:{inspector}"));
-        Self::connect(screen.start_program(&mut driver), port, json!({}))
+        Self::connect(screen.start_program(&mut driver), port)
     }
 
-    /// Lets tauri-driver start the program.
-    pub(crate) fn launch(screen: &Screen, program: &str, args: &[&str]) -> Self {
-        let (port, native) = (free_port(), free_port());
-        let mut driver = screen.command("tauri-driver");
-        driver.args(["--port", &port.to_string(), "--native-port", &native.to_string()]);
-        let options = json!({"tauri:options": {"application": program, "args": args}});
-        Self::connect(screen.start_program(&mut driver), port, options)
-    }
-
-    fn connect(driver: Process, port: u16, options: Value) -> Self {
+    fn connect(driver: Process, port: u16) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .expect("a runtime");
-        let Value::Object(options) = options else {
-            panic!("options have names");
-        };
-        let mut client = ClientBuilder::new(HttpConnector::new());
-        client.capabilities(options);
+        let client = ClientBuilder::new(HttpConnector::new());
         let client = until("WebDriver reaches the page", || {
             runtime.block_on(async {
                 let address = format!("http://127.0.0.1:{port}");
@@ -244,15 +235,15 @@ impl Page {
             .expect("a window is there")
     }
 
-    /// Leaves a picture for people to look at.
+    /// Leaves a picture for people to look at, as the last thing that is done with the page: now and then WebKit never
+    /// gives one of a page where nothing moves.
     pub(crate) fn picture(&self, name: &str) {
         let folder = repository().join("target/tmp");
         std::fs::create_dir_all(&folder).expect("a folder is made");
-        let picture = self
-            .runtime
-            .block_on(self.client.screenshot())
-            .expect("a picture");
-        std::fs::write(folder.join(format!("window-{name}.png")), picture).expect("a file is written");
+        let taken = self.wait(async { tokio::time::timeout(PICTURE_TIME, self.client.screenshot()).await });
+        if let Ok(Ok(picture)) = taken {
+            std::fs::write(folder.join(format!("window-{name}.png")), picture).expect("a file is written");
+        }
     }
 
     /// Ends WebDriver; what it started ends with it.

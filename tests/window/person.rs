@@ -1,7 +1,6 @@
 //! A person's way through a session.
 
-use crate::desk::{BINARY, Desk};
-use crate::page::Page;
+use crate::desk::Desk;
 
 #[test]
 fn a_person_trusts_a_folder_and_allows_an_edit_in_it() {
@@ -14,13 +13,12 @@ fn a_person_trusts_a_folder_and_allows_an_edit_in_it() {
     let before = visit();
     let root = desk.place.root();
     let root = root.to_str().expect("a temporary path is Unicode");
-    let [data, data_folder, config, file] = desk.options();
-    let page = Page::launch(&desk.screen, BINARY, &[&data, &data_folder, &config, &file, root]);
+    let program = desk.open();
+    let page = program.page();
 
     page.see("Do you trust this folder?");
     page.see(root);
     assert_eq!(page.value("document.querySelector('#message').disabled"), true);
-    page.picture("trust");
     page.click("Trust this folder");
     page.see("What shall be done?");
     assert!(desk.model.asked().is_empty());
@@ -29,14 +27,13 @@ fn a_person_trusts_a_folder_and_allows_an_edit_in_it() {
     page.see("I look at it first.");
     page.see("They want the front in a warm color, between brick and chalk.");
     assert_eq!(visit(), before, "nothing is done before a Yes");
-    page.picture("approval");
     page.click("Allow once");
     page.see("The visit is corrected.");
     page.idle();
-    page.picture("done");
     assert_eq!(visit(), before.replace("warm colour", "warm color"));
     assert_eq!(desk.model.asked().len(), 3);
-    page.quit();
+    page.picture("done");
+    assert_eq!(program.close().code, Some(0));
 
     let record = desk.record();
     assert_eq!((Desk::done(&record, "read"), Desk::done(&record, "edit")), (1, 1));

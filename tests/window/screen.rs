@@ -4,10 +4,12 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use rtc_tests::text;
 
-use crate::wait::{until, until_true};
+use crate::wait::{until, until_true, until_within};
 
 /// A bus that starts no services of the system.
 const BUS: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
@@ -35,9 +37,15 @@ const SERVER: [&str; 7] = [
     "1400x900x24",
 ];
 
-/// The number from which displays of tests begin, far from those of people, and how far apart those of processes may be.
+/// The number from which displays of tests begin, far from those of people, and how many a process may have.
 const FIRST_DISPLAY: u32 = 1_000;
-const DISPLAYS: u32 = 10_000;
+const DISPLAYS: u32 = 60;
+
+/// How many displays this process has had: tests side by side never try the same one.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// How long a manager of windows may take to come up before another one is started.
+const MANAGER_TIME: Duration = Duration::from_secs(5);
 
 /// A process that ends with the test, however that ends.
 pub(crate) struct Process(pub(crate) Child);
@@ -74,7 +82,7 @@ pub(crate) struct Screen {
     display: String,
     bus: String,
     /// In the order in which they end.
-    _processes: [Process; 3],
+    processes: Vec<Process>,
 }
 
 impl Screen {
@@ -83,7 +91,8 @@ impl Screen {
         let home = folder.join("home");
         std::fs::create_dir_all(&home).expect("a folder is made");
         // A number of its own choice is not locked against others who choose at the same time.
-        let first = FIRST_DISPLAY + std::process::id() % DISPLAYS;
+        let first =
+            FIRST_DISPLAY + std::process::id() % 1_000 * DISPLAYS + COUNT.fetch_add(1, Ordering::Relaxed);
         let (server, number) = (first..)
             .find_map(|number| {
                 let mut server = clean("Xvfb", &home);
@@ -101,22 +110,25 @@ impl Screen {
             .arg(settings)
             .stderr(Stdio::null());
         let (bus, address) = Process::told(&mut bus).expect("a bus");
-        let mut manager = clean("openbox", &home);
-        manager
-            .arg("--sm-disable")
-            .env("DISPLAY", format!(":{number}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let screen = Self {
+        let mut screen = Self {
             home,
             display: format!(":{number}"),
             bus: address,
-            _processes: [Process::start(&mut manager), bus, server],
+            processes: vec![bus, server],
         };
-        // Only a manager of windows tells how many desktops there are.
-        until_true("a manager of windows", || {
-            screen.hands(&["get_num_desktops"]).is_some()
+        let mut manager = screen.command("openbox");
+        manager
+            .arg("--sm-disable")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // It does not always come up at the first try.
+        let manager = until("a manager of windows", || {
+            let process = Process::start(&mut manager);
+            // Only with one is it known how many desktops there are.
+            let is_there = || screen.hands(&["get_num_desktops"]).map(|_| ());
+            until_within(MANAGER_TIME, is_there).map(|()| process)
         });
+        screen.processes.insert(0, manager);
         screen
     }
 
