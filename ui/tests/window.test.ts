@@ -21,8 +21,8 @@ beforeEach(() => {
   server = new FakeServer();
   serveSample(server);
   asked = [];
-  const strange = project({ id: 'p-3', root: '/home/me/downloads/strange', trusted: false });
-  const before = project({ id: 'p-2', root: '/home/me/an-older-one' });
+  const strange = project({ id: 'p-3', root: '/data/me/downloads/strange', trusted: false });
+  const before = project({ id: 'p-2', root: '/data/me/an-older-one' });
   Object.assign(server.handlers, {
     'v1.project.recent': () => ({ items: [before] }),
     'v1.project.trust': () => ({ item: { ...strange, trusted: true } }),
@@ -114,7 +114,7 @@ describe('the page in a window', () => {
     [420, 'dark'],
   ] as const)('opens a folder after the question of trust (%i pixels, %s)', async (width, theme) => {
     const page = await openWindow(width, theme);
-    await page.getByRole('button', { name: '/home/me/an-older-one' }).waitFor();
+    await page.getByRole('button', { name: '/data/me/an-older-one' }).waitFor();
     await shoot(page, `window-start-${width}-${theme}`);
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Open a folder…' }).click();

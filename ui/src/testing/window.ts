@@ -23,9 +23,9 @@ export let tell: (event: WindowEvent) => void;
 
 let isOpen: boolean;
 
-export const one = project({ id: 'p-1', root: '/home/me/one' });
-export const two = project({ id: 'p-2', root: '/home/me/two' });
-export const strange = project({ id: 'p-3', root: '/home/me/strange', trusted: false });
+export const one = project({ id: 'p-1', root: '/data/me/one' });
+export const two = project({ id: 'p-2', root: '/data/me/two' });
+export const strange = project({ id: 'p-3', root: '/data/me/strange', trusted: false });
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });

@@ -24,7 +24,7 @@ import {
 describe('a folder in a window', () => {
   it('is opened by a dialog, and is that of the next session', async () => {
     await openWindow({}, two);
-    expect(text()).toContain('/home/me/one');
+    expect(text()).toContain('/data/me/one');
     button('Open a folder…').click();
     await until(() => document.querySelector<HTMLSelectElement>('.folder select')?.value === 'p-2');
     await send('Hello');
@@ -50,15 +50,15 @@ describe('a folder in a window', () => {
     await openWindow();
     expect(find('#recent').textContent).toBe('Recent');
     const names = () => [...document.querySelectorAll('#recent + ul button')].map((item) => item.textContent);
-    expect(names()).toEqual(['/home/me/two', '/home/me/strange']);
+    expect(names()).toEqual(['/data/me/two', '/data/me/strange']);
     known.delete('p-2');
-    button('/home/me/two').click();
-    await until(() => text().includes('There is no folder /home/me/two.'));
-    expect(names()).toEqual(['/home/me/two', '/home/me/strange']);
+    button('/data/me/two').click();
+    await until(() => text().includes('There is no folder /data/me/two.'));
+    expect(names()).toEqual(['/data/me/two', '/data/me/strange']);
     known.set('p-2', two);
-    await until(() => !button('/home/me/two').disabled);
-    button('/home/me/two').click();
-    await until(() => names().join() === '/home/me/strange');
+    await until(() => !button('/data/me/two').disabled);
+    button('/data/me/two').click();
+    await until(() => names().join() === '/data/me/strange');
     expect(requests('v1.project.open')).toEqual([{ path: two.root }, { path: two.root }]);
     await send('Hello');
     expect(requests('v1.message.send')[0]).toMatchObject({ project_id: 'p-2' });
@@ -69,7 +69,7 @@ describe('a folder in a window', () => {
     tell({ type: 'problem', text: 'The folder /x cannot be opened.' });
     tell({ type: 'problem', text: 'RTC Desktop runs already.' });
     known.delete('p-2');
-    button('/home/me/two').click();
+    button('/data/me/two').click();
     await until(() => app.notices.length === 3);
     open.add('p-3');
     tell({ type: 'opened', project: strange });
@@ -108,7 +108,7 @@ describe('a folder in a window', () => {
     await until(() => text().includes('What shall be done?'));
     // It is offered, not chosen.
     expect(find<HTMLSelectElement>('.folder select').value).toBe('p-1');
-    expect(find('.folder select').textContent).toContain('/home/me/two');
+    expect(find('.folder select').textContent).toContain('/data/me/two');
   });
 
   it('of an earlier start that is gone is asked for once, and one that is not trusted is not', async () => {
@@ -160,7 +160,7 @@ describe('a folder that is not trusted', () => {
     expect(field().disabled).toBe(false);
     button('Open a folder…').click();
     await until(() => text().includes('Do you trust this folder?'));
-    expect(text()).toContain('/home/me/strange');
+    expect(text()).toContain('/data/me/strange');
     expect(text()).not.toContain('What shall be done?');
     expect(field().disabled).toBe(true);
     button('Trust this folder').click();
@@ -179,7 +179,7 @@ describe('a folder that is not trusted', () => {
     await until(() => text().includes('What shall be done?'));
     expect(requests('v1.project.close')).toEqual([{ project_id: 'p-3' }]);
     expect(app.folders.current?.id).toBe('p-1');
-    button('/home/me/strange').click();
+    button('/data/me/strange').click();
     await until(() => text().includes('Do you trust this folder?'));
   });
 
