@@ -1,6 +1,5 @@
 //! `setup`: what a build and its tests need. Quick when nothing is missing.
 
-mod driver;
 mod peers;
 
 use std::io::{IsTerminal, stdin};
@@ -172,7 +171,6 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
     npm::check_node()?;
     peers::install(root)?;
-    driver::install(root)?;
     npm::install(&root.join(front_end::FOLDER))
 }
 

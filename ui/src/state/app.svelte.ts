@@ -240,9 +240,9 @@ export class App {
       return;
     }
     this.folders.take(event.project);
-    // A page that is loaded again stays where it was.
-    const shown = this.sessions.find(({ id }) => id === this.selected);
-    if (shown && shown.project_id !== event.project.id) {
+    // What is shown may not be in the list yet.
+    const shown = this.sessions.find(({ id }) => id === this.selected) ?? this.conversation?.session;
+    if (this.selected !== null && shown?.project_id !== event.project.id) {
       this.select(null);
     }
   }
