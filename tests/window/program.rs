@@ -14,8 +14,8 @@ use crate::page::{Page, free_port};
 use crate::screen::{Process, Screen};
 use crate::wait::{until, until_true, until_within};
 
-/// How long a window may take to close after its key.
-const A_MOMENT: Duration = Duration::from_secs(2);
+/// How long what a key or a click does at once may take.
+pub(crate) const A_MOMENT: Duration = Duration::from_secs(2);
 
 /// The program on a screen, ended with the test.
 pub(crate) struct Program<'d> {
