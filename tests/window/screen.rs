@@ -163,6 +163,11 @@ impl Screen {
         windows
     }
 
+    /// The home of its programs.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
     /// Its name.
     pub(crate) fn display(&self) -> &str {
         &self.display
