@@ -36,6 +36,9 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// For how long nothing has changed where a page is there.
 const STILL: Duration = Duration::from_secs(1);
 
+/// How many bytes of pixels may differ by a caret that blinks: a few pixels wide, a line of text high.
+const CARET: usize = 512;
+
 /// A bus of messages that starts no services of the system.
 const BUS: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -177,13 +180,13 @@ impl Screen {
         }
     }
 
-    /// Waits until nothing changes any more.
+    /// Waits until nothing changes any more but a caret.
     pub(super) fn settle(&mut self) -> Result<()> {
         let began = Instant::now();
         let (mut still, mut before) = (began, Vec::new());
         while still.elapsed() < STILL {
             self.pixels.look()?;
-            if before != self.pixels.lines {
+            if differing(&before, &self.pixels.lines) > CARET {
                 before.clone_from(&self.pixels.lines);
                 still = Instant::now();
             }
@@ -212,6 +215,18 @@ impl Screen {
         let output = output.context("run `cargo xtask setup`: xdotool does not start")?;
         ensure!(output.status.success(), "xdotool {words:?} fails");
         Ok(())
+    }
+}
+
+/// How many bytes differ between two looks; the length of the second, where the first was another one.
+fn differing(before: &[u8], now: &[u8]) -> usize {
+    match before.len() == now.len() {
+        true => before
+            .iter()
+            .zip(now)
+            .filter(|(before, now)| before != now)
+            .count(),
+        false => now.len(),
     }
 }
 
