@@ -30,7 +30,7 @@ fn projects_are_opened_trusted_and_closed_by_their_own_device() {
     let first = ids(&result(own, "v1.project.list", json!({})))[0].clone();
     let opened = result(own, "v1.project.open", json!({ "path": second }))["item"].take();
     let second_id = opened["id"].clone();
-    assert_eq!(opened["trusted"], false);
+    assert_eq!(opened["trusted"], true, "whoever names a folder trusts it");
     assert_eq!(
         ids(&result(own, "v1.project.list", json!({}))),
         [first.clone(), second_id.clone()]
@@ -47,8 +47,10 @@ fn projects_are_opened_trusted_and_closed_by_their_own_device() {
     }
     assert_eq!(recent(own, 1), std::slice::from_ref(&first));
 
-    let trust = json!({"project_id": second_id, "trusted": true});
-    assert_eq!(result(own, "v1.project.trust", trust)["item"]["trusted"], true);
+    for trusted in [false, true] {
+        let trust = json!({"project_id": second_id, "trusted": trusted});
+        assert_eq!(result(own, "v1.project.trust", trust)["item"]["trusted"], trusted);
+    }
     let unknown = json!({"project_id": OTHER, "trusted": true});
     assert_eq!(code(own, "v1.project.trust", unknown), "project.not_found");
 

@@ -202,6 +202,7 @@ fn the_page_is_served_or_said_to_be_missing() {
         );
     }
     kinds.sort();
+    kinds.dedup();
     assert_eq!(
         kinds,
         ["text/css; charset=utf-8", "text/javascript; charset=utf-8"]
