@@ -1,15 +1,14 @@
 //! `page`: the page in a browser, on a throw-away copy of the sample project or on a folder of the user's.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::program::{self, HEADLESS, Profile};
-use crate::scratch::{self, Scratch};
-use crate::shell::{self, WrongUsage};
+use crate::scratch::{self, Place, Scratch};
+use crate::shell;
 use crate::{front_end, setup};
 
 const USAGE: &str = "\
@@ -17,16 +16,10 @@ usage: cargo xtask page                 on a throw-away copy of tests/sample
        cargo xtask page --root DIR      in a folder of yours";
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let folder = match *words {
-        [] => None,
-        ["--help" | "-h"] => {
-            println!("{USAGE}");
-            return Ok(ExitCode::SUCCESS);
-        }
-        ["--root", folder] if Path::new(folder).is_dir() => Some(PathBuf::from(folder)),
-        ["--root", folder] => return Err(WrongUsage(format!("{folder} is not a folder")).into()),
-        _ => return Err(WrongUsage(USAGE.to_owned()).into()),
+    let folder = match scratch::folder(arguments, USAGE)? {
+        Place::Named(folder) => Some(folder),
+        Place::Scratch => None,
+        Place::Help => return Ok(ExitCode::SUCCESS),
     };
     let root = shell::repository_root()?;
     shell::outlive_interrupts()?;

@@ -7,11 +7,39 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
 
+use crate::shell::WrongUsage;
+
 /// How many names are tried for the folder before giving up.
 const MAX_NAMES: u32 = 1_000;
 
 /// The number of the next name: none is used twice by one process.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// Where something is shown, as `[--root DIR]` says it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On a copy of the sample.
+    Scratch,
+    /// In a folder of the user's.
+    Named(PathBuf),
+    /// Nowhere: how the command is used was asked for, and told.
+    Help,
+}
+
+/// Reads the arguments of a command that takes a folder.
+pub(crate) fn folder(arguments: &[String], usage: &str) -> Result<Place, WrongUsage> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match *words {
+        [] => Ok(Place::Scratch),
+        ["--help" | "-h"] => {
+            println!("{usage}");
+            Ok(Place::Help)
+        }
+        ["--root", folder] if Path::new(folder).is_dir() => Ok(Place::Named(PathBuf::from(folder))),
+        ["--root", folder] => Err(WrongUsage(format!("{folder} is not a folder"))),
+        _ => Err(WrongUsage(usage.to_owned())),
+    }
+}
 
 /// A fresh folder of our own that is removed at the end.
 pub(crate) struct Scratch {
@@ -91,5 +119,24 @@ fn copy_link(source: &Path, target: &Path) -> std::io::Result<()> {
     match source.is_dir() {
         true => std::os::windows::fs::symlink_dir(aim, target),
         false => std::os::windows::fs::symlink_file(aim, target),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_or_a_copy_of_the_sample() {
+        let read = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            folder(&words, "USAGE").map_err(|wrong| wrong.0)
+        };
+        assert_eq!(read(""), Ok(Place::Scratch));
+        assert_eq!(read("-h"), Ok(Place::Help));
+        assert_eq!(read("--root ."), Ok(Place::Named(PathBuf::from("."))));
+        assert_eq!(read("--root no/such"), Err("no/such is not a folder".to_owned()));
+        assert_eq!(read("--root"), Err("USAGE".to_owned()));
+        assert_eq!(read("there"), Err("USAGE".to_owned()));
     }
 }
