@@ -7,24 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use rtc_tests::text;
+use rtc_tests::{MESSAGE_BUS, text};
 
 use crate::wait::{until, until_true, until_within};
-
-/// A bus that starts no services of the system.
-const BUS: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig>
-  <type>session</type>
-  <listen>unix:tmpdir=/tmp</listen>
-  <auth>EXTERNAL</auth>
-  <policy context="default">
-    <allow send_destination="*"/>
-    <allow receive_sender="*"/>
-    <allow own="*"/>
-  </policy>
-</busconfig>
-"#;
 
 /// The display of a test, which tells its number when it is there.
 const SERVER: [&str; 7] = [
@@ -104,7 +89,7 @@ impl Screen {
             })
             .expect("a display is free");
         let settings = home.join("bus.conf");
-        std::fs::write(&settings, BUS).expect("a file is written");
+        std::fs::write(&settings, MESSAGE_BUS).expect("a file is written");
         let mut bus = clean("dbus-daemon", &home);
         bus.args(["--nofork", "--nopidfile", "--print-address", "--config-file"])
             .arg(settings)

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use rtc_tests::MESSAGE_BUS;
 use tempfile::TempDir;
 
 /// The display: larger than the window, which has its upper left corner where nobody moves it.
@@ -38,21 +39,6 @@ const STILL: Duration = Duration::from_secs(1);
 
 /// How many bytes of pixels may differ by a caret that blinks: a few pixels wide, a line of text high.
 const CARET: usize = 512;
-
-/// A bus of messages that starts no services of the system.
-const BUS: &str = r#"<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
- "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig>
-  <type>session</type>
-  <listen>unix:tmpdir=/tmp</listen>
-  <auth>EXTERNAL</auth>
-  <policy context="default">
-    <allow send_destination="*"/>
-    <allow receive_sender="*"/>
-    <allow own="*"/>
-  </policy>
-</busconfig>
-"#;
 
 /// A process that ends with the benchmark.
 struct Process(Child);
@@ -120,7 +106,7 @@ impl Screen {
             .arg(folder.path());
         let (server, number) = Process::told(&mut server)?;
         let settings = folder.path().join("bus.conf");
-        std::fs::write(&settings, BUS)?;
+        std::fs::write(&settings, MESSAGE_BUS)?;
         let mut bus = Command::new("dbus-daemon");
         bus.args(["--nofork", "--nopidfile", "--print-address", "--config-file"])
             .arg(settings);
