@@ -35,4 +35,40 @@ impl Arguments {
     pub(crate) fn folder_from(&self, from: &Path) -> Option<PathBuf> {
         self.folder.as_ref().map(|folder| from.join(folder))
     }
+
+    /// Whether these ask for nothing that a program does not do which was started with `first`.
+    pub(crate) fn are_met_by(&self, first: &Self) -> bool {
+        let is_met = |asked: bool, same: bool| !asked || same;
+        is_met(self.config.is_some(), self.config == first.config)
+            && is_met(self.model.is_some(), self.model == first.model)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[test]
+    fn a_second_start_is_met_by_the_first_unless_it_asks_for_something_else() {
+        let parse = |line: &str| {
+            let line = std::iter::once("rtc-desktop").chain(line.split_whitespace());
+            Arguments::try_parse_from(line).unwrap()
+        };
+        let table = [
+            ("", "", true),
+            ("", "project", true),
+            ("--config a.toml", "project", true),
+            ("--config a.toml", "--config a.toml", true),
+            ("--config a.toml --model offline", "--model offline", true),
+            ("", "--config a.toml", false),
+            ("--config a.toml", "--config b.toml", false),
+            ("--config a.toml", "--config a.toml --model offline", false),
+            ("--model offline", "--model other", false),
+        ];
+        for (first, second, met) in table {
+            assert_eq!(parse(second).are_met_by(&parse(first)), met, "{first} | {second}");
+        }
+    }
 }

@@ -47,7 +47,7 @@ fn show(line: Vec<OsString>) -> ExitCode {
     };
     rtc_server::init_log(arguments.log_level);
     match program::run(arguments) {
-        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+        Ok(code) => program::end(code),
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "rtc-desktop: {error:#}");
             ExitCode::from(2)

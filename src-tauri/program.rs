@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
     let program = with_commands(Builder::default());
     let program = match &pages {
         // The first plugin of all: a second start ends here.
-        Ok(pages) if !is_alone(&arguments) => program.plugin(single_instance(pages)),
+        Ok(pages) if !is_alone(&arguments) => program.plugin(single_instance(pages, arguments.clone())),
         _ => program,
     };
     let program = program
@@ -116,6 +116,20 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
     Ok(code)
 }
 
+/// Ends the process. What is to be kept is kept by then.
+///
+/// Threads of the window's libraries still run, for keys and for dialogs: an exit that takes those libraries down first
+/// would pull them from under these threads, and the program would now and then end by a fault.
+#[cfg(target_os = "linux")]
+pub(crate) fn end(code: i32) -> ! {
+    signal_hook::low_level::exit(code)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn end(code: i32) -> ! {
+    std::process::exit(code)
+}
+
 /// Opens the engine while the page loads. If it cannot be opened the user is told, and the program ends.
 async fn open_engine<R: Runtime>(program: &AppHandle<R>, desktop: &Desktop, options: Options) -> bool {
     let opened = Engine::open(options).await;
@@ -152,16 +166,16 @@ fn is_alone(arguments: &Arguments) -> bool {
 }
 
 /// Hands a second start on the same data folder over to the first one.
-fn single_instance<R: Runtime>(pages: &Path) -> tauri::plugin::TauriPlugin<R> {
+fn single_instance<R: Runtime>(pages: &Path, first: Arguments) -> tauri::plugin::TauriPlugin<R> {
     let name = blake3::hash(pages.as_os_str().as_encoded_bytes()).to_hex();
     tauri_plugin_single_instance::Builder::new()
         .dbus_id(format!("io.github.rtc_desktop.data_{}", &name[..16]))
-        .callback(|program, line, from| started_again(program, &line, &PathBuf::from(from)))
+        .callback(move |program, line, from| started_again(program, &first, &line, &PathBuf::from(from)))
         .build()
 }
 
 /// Another start of the program: its folder is opened here, and the window comes forward.
-fn started_again<R: Runtime>(program: &AppHandle<R>, line: &[String], from: &Path) {
+fn started_again<R: Runtime>(program: &AppHandle<R>, first: &Arguments, line: &[String], from: &Path) {
     let Some(desktop) = program.try_state::<Arc<Desktop>>() else {
         return;
     };
@@ -169,7 +183,7 @@ fn started_again<R: Runtime>(program: &AppHandle<R>, line: &[String], from: &Pat
     else {
         return;
     };
-    if arguments.config.is_some() || arguments.model.is_some() {
+    if !arguments.are_met_by(first) {
         let text = "RTC Desktop runs already, with the configuration and model of its first start: those of the second \
                     one are not used. Close it first to start it with others."
             .to_owned();

@@ -11,6 +11,7 @@ mod bundle;
 mod desk;
 mod dialog;
 mod elsewhere;
+mod ends;
 mod model;
 mod network;
 mod once;

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
 use serde_json::json;
 
 use crate::desk::Desk;
@@ -150,6 +150,34 @@ fn a_window_comes_back_when_the_process_of_its_page_is_killed() {
     }
     assert_eq!(program.windows(), [window], "it is the same window");
     assert_eq!(desk.effects(), "cleo began\ncleo ended\n");
+    assert_eq!(program.close().code, Some(0));
+    assert_eq!(Desk::done(&desk.record(), "script"), 1);
+}
+
+#[test]
+fn a_page_is_as_before_when_the_process_that_stores_for_it_is_killed() {
+    let desk = Desk::new("bypass");
+    let (program, page) = desk.work();
+    page.say("hold fritz");
+    desk.begun("fritz");
+    let stores = || program.processes("WebKitNetworkPr");
+    let [killed] = stores()[..] else {
+        panic!("there is not just one: {:?}", stores());
+    };
+    kill(killed, Signal::SIGKILL).expect("it is there");
+    until_true("another process", || stores().iter().any(|&now| now != killed));
+    // It is another page now.
+    drop(page);
+    let page = program.page();
+    desk.let_go("fritz");
+    page.see("fritz has gone well.");
+    page.idle();
+    page.say("Are you there?");
+    page.see("I heard: Are you there?");
+    page.idle();
+    for said in ["hold fritz", "fritz has gone well.", "I heard: Are you there?"] {
+        assert_eq!(page.count(said), 1, "{said}");
+    }
     assert_eq!(program.close().code, Some(0));
     assert_eq!(Desk::done(&desk.record(), "script"), 1);
 }

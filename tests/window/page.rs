@@ -168,7 +168,7 @@ impl Page {
     /// Clicks the button of this name.
     pub(crate) fn click(&self, name: &str) {
         self.click_at(&format!(
-            "//button[text()[normalize-space(.)='{name}'] or @aria-label='{name}']"
+            "//button[text()[normalize-space(.)='{name}'] or @aria-label='{name}' or @title='{name}']"
         ));
     }
 

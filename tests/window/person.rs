@@ -1,6 +1,7 @@
 //! A person's way through a session.
 
 use crate::desk::Desk;
+use crate::wait::until_true;
 
 #[test]
 fn a_person_trusts_a_folder_and_allows_an_edit_in_it() {
@@ -37,4 +38,18 @@ fn a_person_trusts_a_folder_and_allows_an_edit_in_it() {
 
     let record = desk.record();
     assert_eq!((Desk::done(&record, "read"), Desk::done(&record, "edit")), (1, 1));
+}
+
+#[test]
+fn a_person_makes_the_page_larger_and_smaller_by_keys() {
+    let desk = Desk::new("bypass");
+    let (program, page) = desk.work();
+    let window = program.window();
+    let width = || page.value("innerWidth").as_u64().expect("a number");
+    let usual = width();
+    desk.screen.press(&window, "ctrl+plus");
+    until_true("it is larger", || width() < usual);
+    desk.screen.press(&window, "ctrl+minus");
+    until_true("it is as before", || width() == usual);
+    assert_eq!(program.close().code, Some(0));
 }

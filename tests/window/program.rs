@@ -98,12 +98,17 @@ impl<'d> Program<'d> {
 
     /// The processes of its pages.
     pub(crate) fn web_processes(&self) -> Vec<Pid> {
+        self.processes("WebKitWebProc")
+    }
+
+    /// Its processes whose names begin so.
+    pub(crate) fn processes(&self, named: &str) -> Vec<Pid> {
         let own = |id: &str| {
             let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
             // Number, name in brackets, state, number of the parent.
             let (name, rest) = stat.split_once('(')?.1.rsplit_once(") ")?;
             let parent = rest.split(' ').nth(1)?;
-            (name.starts_with("WebKitWebProc") && parent == self.id().to_string())
+            (name.starts_with(named) && parent == self.id().to_string())
                 .then(|| id.parse().map(Pid::from_raw).ok())?
         };
         let processes = std::fs::read_dir("/proc").expect("the system lists its processes");
@@ -118,6 +123,12 @@ impl<'d> Program<'d> {
             panic!("there is not just one page: {:?}", self.web_processes());
         };
         kill(page, signal).expect("the process is there");
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.id()).expect("a process has a number");
+        kill(Pid::from_raw(id), signal).expect("the program is there");
     }
 
     /// Closes all windows as a person does, and waits for the end.

@@ -59,11 +59,23 @@ fn a_second_start_brings_the_window_forward_with_its_folder() {
     let effects = std::fs::read_to_string(other.join(crate::model::EFFECTS));
     assert_eq!(effects.expect("a file"), "1\n2\n3\n");
 
-    // Without a folder it only brings the window forward.
-    desk.screen.minimise(program.id(), &window);
-    assert_eq!(Program::start(&desk.screen, desk.command()).end().code, Some(0));
-    assert_eq!(program.window(), window);
-    page.see("I have counted to 3.");
+    // Without a folder it only brings the window forward, also where the data folder is named in another way.
+    let other_way = desk.place.path().join("other way");
+    std::os::unix::fs::symlink(desk.place.data(), &other_way).expect("a link is made");
+    for data in [desk.place.data(), other_way.clone()] {
+        desk.screen.minimise(program.id(), &window);
+        let mut again = desk.screen.command(BINARY);
+        again.arg("--data").arg(data);
+        assert_eq!(Program::start(&desk.screen, again).end().code, Some(0));
+        assert_eq!(program.window(), window);
+        page.see("I have counted to 3.");
+    }
+    let running = "RTC Desktop runs already, with the configuration and model of its first start";
+    assert_eq!(page.count(running), 0);
+    let mut again = desk.command();
+    again.args(["--model", "offline"]);
+    assert_eq!(Program::start(&desk.screen, again).end().code, Some(0));
+    page.see(running);
     assert_eq!(program.close().code, Some(0));
 }
 

@@ -1,0 +1,85 @@
+//! Ends: asked for, told by the system, and such as a call would not survive.
+
+use nix::sys::signal::Signal;
+
+use crate::desk::Desk;
+use crate::page::Page;
+use crate::program::{A_MOMENT, Program};
+use crate::wait::{until, until_within};
+
+#[test]
+fn told_to_end_it_ends_in_order_and_takes_no_library_from_a_thread_that_still_runs() {
+    let desk = Desk::new("bypass");
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let linker = desk.place.path().join("linker");
+        let mut command = desk.command();
+        // The dynamic linker tells what it does, each process in a file of its own.
+        command.env("LD_DEBUG", "libs").env("LD_DEBUG_OUTPUT", &linker);
+        let program = Program::start(&desk.screen, command);
+        program.window();
+        let told = linker.with_extension(program.id().to_string());
+        program.signal(signal);
+        assert_eq!(program.end().code, Some(0), "{signal}");
+        let told = std::fs::read_to_string(told).expect("the linker has told something");
+        let is_told = |what: &str| {
+            told.lines()
+                .any(|line| line.contains(what) && line.contains("libX11.so"))
+        };
+        assert!(is_told("calling init: "), "{told}");
+        assert!(!is_told("calling fini: "), "{signal}");
+    }
+}
+
+/// Closes the only window, and gives the question that is asked then.
+fn question(desk: &Desk, program: &Program<'_>, window: &str) -> String {
+    until("a question", || {
+        desk.screen.press(window, "alt+F4");
+        until_within(A_MOMENT, || {
+            program.windows().into_iter().find(|shown| shown != window)
+        })
+    })
+}
+
+/// Works until a call is held.
+fn held<'d>(desk: &'d Desk, name: &str) -> (Program<'d>, Page, String) {
+    let (program, page) = desk.work();
+    page.say(&format!("hold {name}"));
+    desk.begun(name);
+    let window = program.window();
+    (program, page, window)
+}
+
+#[test]
+fn a_window_is_not_closed_over_a_running_call_unless_the_user_says_so() {
+    let desk = Desk::new("bypass");
+    let (program, page, window) = held(&desk, "dora");
+    let asked = question(&desk, &program, &window);
+    desk.screen.press(&asked, "Escape");
+    assert_eq!(program.window(), window);
+    desk.let_go("dora");
+    page.see("dora has gone well.");
+    page.idle();
+    assert_eq!(desk.effects(), "dora began\ndora ended\n");
+    // Nothing runs any more, so nothing is asked.
+    desk.screen.press(&window, "alt+F4");
+    assert_eq!(program.end().code, Some(0));
+    assert_eq!(Desk::done(&desk.record(), "script"), 1);
+}
+
+#[test]
+fn a_call_over_which_the_user_closes_the_window_has_an_outcome_that_is_not_known() {
+    let desk = Desk::new("bypass");
+    let (program, page, window) = held(&desk, "emil");
+    let asked = question(&desk, &program, &window);
+    desk.screen.press(&asked, "Return");
+    assert_eq!(program.end().code, Some(0));
+    drop(page);
+    assert_eq!(desk.effects(), "emil began\n");
+
+    let program = desk.open();
+    let page = program.page();
+    page.click("hold emil");
+    page.see("This call was started, and the program ended before it was known how it went.");
+    assert_eq!(desk.effects(), "emil began\n");
+    assert_eq!(program.close().code, Some(0));
+}
