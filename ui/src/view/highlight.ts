@@ -1,7 +1,5 @@
 import type { HLJSApi, LanguageFn } from 'highlight.js';
 
-import { partsOf } from './markdown';
-
 type Grammar = () => Promise<{ default: LanguageFn }>;
 
 const xml: Grammar = () => import('highlight.js/lib/languages/xml');
@@ -59,7 +57,7 @@ export async function highlighted(code: string, language: string): Promise<Docum
   }
   try {
     loading ??= import('highlight.js/lib/core').then((library) => library.default);
-    const [library, definition] = await Promise.all([loading, grammar()]);
+    const [library, definition, { partsOf }] = await Promise.all([loading, grammar(), import('./markdown')]);
     if (!library.getLanguage(name)) {
       library.registerLanguage(name, definition.default);
     }

@@ -127,6 +127,20 @@ async fn drive(place: &Place, app: &App, patience: Duration) -> Result<(), Strin
     }
 }
 
+/// Lets go on what a crash left, and waits until nothing is left. Gives whether there is a session at all.
+async fn go_on(app: &App) -> bool {
+    let engine = app.engine();
+    let mut position = engine.position();
+    app.go_on().await;
+    loop {
+        position.borrow_and_update();
+        if engine.unfinished().await.unwrap().is_empty() {
+            return engine.session(session()).await.unwrap().is_some();
+        }
+        position.changed().await.unwrap();
+    }
+}
+
 /// The conversation without ids and times, text that broke off left out.
 async fn conversation(app: &App) -> Vec<String> {
     let messages = app.engine().messages(session()).await.unwrap();
@@ -177,6 +191,10 @@ async fn a_turn_whose_store_fails_at_any_commit_ends_as_if_nothing_had_happened(
             app.shut_down();
             let after = Arc::new(store.crash(0));
             let app = place.open(after).await;
+            // Of what had been taken nothing has to be asked for again.
+            if tokio::time::timeout(BOUND, go_on(&app)).await.unwrap() {
+                assert_eq!(conversation(&app).await, said, "commit {nth}, {fault:?}");
+            }
             let ended = tokio::time::timeout(BOUND, drive(&place, &app, BOUND))
                 .await
                 .unwrap();
@@ -245,4 +263,18 @@ async fn nothing_is_begun_in_a_folder_that_is_not_trusted() {
         Code::PermissionDenied,
         "also not in what was begun before"
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn what_pages_keep_is_for_its_user_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = tempfile::tempdir().unwrap();
+    let options = Options {
+        data: Some(place.path().join("data")),
+        ..Options::default()
+    };
+    let pages = App::pages_folder(&options).unwrap();
+    assert_eq!(std::fs::metadata(&pages).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(App::pages_folder(&options).unwrap(), pages);
 }
