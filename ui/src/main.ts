@@ -1,14 +1,11 @@
-import { mount } from 'svelte';
-
 import './style.css';
-import { browser } from './platform/browser';
-import { App } from './state/app.svelte';
-import Page from './view/Page.svelte';
 
-// What a window is made of is loaded in a window only.
-const platform = '__TAURI_INTERNALS__' in window ? (await import('./platform/desktop')).desktop() : browser();
-const app = new App(platform);
-const target = document.getElementById('app')!;
-target.replaceChildren();
-mount(Page, { target, props: { app } });
-app.start();
+/** A window that paints nothing, behind others or put away, does not keep the page from starting. */
+const LONGEST_PAINT_MS = 100;
+
+// What is there without a script is painted first, and not only with what the script makes of it.
+await new Promise<void>((go) => {
+  requestAnimationFrame(() => setTimeout(go));
+  setTimeout(go, LONGEST_PAINT_MS);
+});
+await import('./start');
