@@ -6,6 +6,7 @@ mod fork;
 pub(crate) mod lease;
 mod reply;
 mod stop;
+mod transitions;
 
 use std::sync::Arc;
 
@@ -88,7 +89,9 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
         Command::Sent { rtc, runs_here } => call::sent(&mut draft, rtc, runs_here),
         Command::Recover => recover(&mut draft),
     };
-    Ok(draft.finish(done))
+    let step = draft.finish(done);
+    transitions::check(state, &step)?;
+    Ok(step)
 }
 
 /// Nobody sees a deleted session: it takes nothing that a user asks for.

@@ -96,11 +96,6 @@ impl Draft {
     pub(crate) fn set_turn_status(&mut self, status: TurnStatus) {
         let now = self.now;
         if let Some(turn) = &mut self.state.turn {
-            debug_assert!(
-                turn.entity.status.may_become(status),
-                "{:?} -> {status:?}",
-                turn.entity.status
-            );
             turn.entity.status = status;
             if status.is_terminal() {
                 turn.entity.completed_at = Some(now);

@@ -40,6 +40,7 @@ impl Fence {
         }
         let receipt = store.commit(batch).await?;
         if matches!(self.held, Held::Before(_)) {
+            tracing::debug!(lane = ?self.key, revision = ?receipt.revision, "the lane is taken");
             self.held = Held::Taken(receipt.revision);
         }
         Ok(receipt)

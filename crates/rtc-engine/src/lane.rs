@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use rtc_store::Offset;
+use rtc_tool::ToolError;
 use rtc_types::{Code, RtcId, SessionId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -198,7 +199,7 @@ impl Lane {
         Ok(())
     }
 
-    async fn apply(&mut self, command: Command) -> Result<Receipt, Error> {
+    async fn apply(&mut self, mut command: Command) -> Result<Receipt, Error> {
         if let Command::Send(send) = &command
             && let Some(done) = self.sent_before(send).await?
         {
@@ -250,6 +251,9 @@ impl Lane {
                             "another message was sent under this client id",
                         ));
                     }
+                }
+                Err(error @ rtc_store::Error::TooLarge { .. }) => {
+                    command = smaller(command, error)?;
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -418,6 +422,24 @@ impl Lane {
                 "another message was sent under this client id",
             ))
         }
+    }
+}
+
+/// What is done instead of a step that is larger than the store takes: a call ends with an error that says so, once. What
+/// the user asked for is refused.
+fn smaller(mut command: Command, error: rtc_store::Error) -> Result<Command, Error> {
+    match &mut command {
+        Command::Finish { outcome, .. } | Command::HandIn { outcome, .. } if outcome.result.is_ok() => {
+            outcome.result = Err(ToolError::execution(format!(
+                "the result of this call is too large to be kept ({error}); ask for less at once"
+            )));
+            Ok(command)
+        }
+        Command::Fork(_) => Err(Error::refused(
+            Code::ForkError,
+            "the conversation is too long to be copied as a whole; copy only its last messages",
+        )),
+        _ => Err(error.into()),
     }
 }
 

@@ -135,6 +135,25 @@ pub enum ApprovalState {
     Withdrawn,
 }
 
+impl ApprovalState {
+    /// Every state.
+    pub const ALL: &[ApprovalState] = &[
+        ApprovalState::Open,
+        ApprovalState::Approved,
+        ApprovalState::Rejected,
+        ApprovalState::Withdrawn,
+    ];
+
+    /// Whether an approval in this state may go to `next`. A yes is asked for again where the rules have become stricter
+    /// before the call began.
+    pub const fn may_become(self, next: Self) -> bool {
+        matches!(
+            (self, next),
+            (Self::Open, Self::Approved | Self::Rejected | Self::Withdrawn) | (Self::Approved, Self::Open)
+        )
+    }
+}
+
 /// What a user answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

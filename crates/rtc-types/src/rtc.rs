@@ -135,23 +135,3 @@ pub enum Effect {
     /// Nobody knows.
     Unknown,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_terminal_call_never_changes_and_none_goes_back() {
-        for &from in RtcStatus::ALL {
-            for &to in RtcStatus::ALL {
-                let allowed = from.may_become(to);
-                assert!(!(allowed && from.is_terminal()), "{from:?} -> {to:?}");
-                assert!(!(allowed && to == RtcStatus::Pending), "{from:?} -> {to:?}");
-                if !from.is_terminal() && to.is_terminal() {
-                    assert!(allowed, "{from:?} -> {to:?}");
-                }
-            }
-        }
-        assert!(!RtcStatus::Executing.may_become(RtcStatus::Sent));
-    }
-}

@@ -107,6 +107,21 @@ pub enum SessionStatus {
     Closed,
 }
 
+impl SessionStatus {
+    /// Every state.
+    pub const ALL: &[SessionStatus] = &[SessionStatus::Active, SessionStatus::Idle, SessionStatus::Closed];
+
+    /// Whether a session in this state may go to `next`. A closed one is opened before anything begins in it.
+    pub const fn may_become(self, next: Self) -> bool {
+        matches!(
+            (self, next),
+            (Self::Active, Self::Idle | Self::Closed)
+                | (Self::Idle, Self::Active | Self::Closed)
+                | (Self::Closed, Self::Idle)
+        )
+    }
+}
+
 /// A step of the model's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -486,11 +486,6 @@ pub(super) fn end_call(draft: &mut Draft, rtc: RtcId, mut ended: Ended, go_on: b
     if stored.private.unsure {
         ended.after_unknown_start();
     }
-    debug_assert!(
-        stored.entity.status.may_become(ended.status),
-        "{:?}",
-        stored.entity
-    );
     let private = &stored.private;
     let output = write_output(
         draft,

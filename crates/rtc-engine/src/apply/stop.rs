@@ -15,6 +15,13 @@ use crate::draft::Draft;
 use crate::state::Call;
 
 pub(super) fn stop(draft: &mut Draft) -> Done {
+    if draft.state.turn.is_none() && !draft.state.waiting.is_empty() {
+        // It was about to begin.
+        draft.state.turn = new_turn(draft, TurnStatus::Pending);
+    }
+    // What waits is part of the conversation, and is answered with the next message. What is said from now on is not
+    // stopped.
+    draft.take_over_waiting();
     if draft.state.stopping {
         return Done::Ok;
     }
@@ -37,10 +44,6 @@ pub(super) fn stop(draft: &mut Draft) -> Done {
             draft.after(Effect::StopTimer(rtc));
             return Done::Ok;
         }
-    }
-    if draft.state.turn.is_none() && !draft.state.waiting.is_empty() {
-        // It was about to begin.
-        draft.state.turn = new_turn(draft, TurnStatus::Pending);
     }
     end(draft, None);
     Done::Ok
@@ -106,9 +109,7 @@ fn end(draft: &mut Draft, ended: Option<(RtcId, Result<Value, ToolError>)>) {
             .map(|(_, result)| result);
         end_one(draft, rtc, result);
     }
-    // Messages that waited are part of the conversation, and are answered with the next one.
     if draft.state.turn.is_some() {
-        draft.take_over_waiting();
         draft.end_turn(TurnStatus::Cancelled);
     }
 }

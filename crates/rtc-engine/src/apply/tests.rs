@@ -232,6 +232,20 @@ impl Lane {
     }
 }
 
+/// A lane with an open call, and a step of it that is allowed.
+pub(super) fn with_call() -> (SessionState, Step) {
+    let lane = Lane::with_calls(vec![edit("c1")]);
+    let given = Given {
+        rules: Vec::new(),
+        stamp: Stamp {
+            now: Timestamp::from_millisecond(1_800_000_000_000).unwrap(),
+            entropy: 1,
+        },
+    };
+    let step = apply(&lane.state, Command::Stop, &given).unwrap();
+    (lane.state, step)
+}
+
 fn model() -> ModelId {
     ModelId {
         api: "test".into(),

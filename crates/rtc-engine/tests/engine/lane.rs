@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rtc_engine::{Command, Done, Live, Offset, Outcome, SessionState, UserCommand};
 use rtc_model::{Item, Reply, StopReason};
+use rtc_store::{Key, Revision, Store as _, VALUE_BYTES};
 use rtc_tool::ToolError;
 use rtc_types::{ApprovalDecision, Code, DeviceId, Mode, ProjectId, RtcStatus, TurnStatus};
 use serde_json::{Value, json};
@@ -301,4 +302,77 @@ async fn an_engine_is_ready_while_it_takes_new_work() {
     bench.engine.ready().await.unwrap();
     bench.engine.shut_down();
     assert_eq!(refusal(bench.engine.ready().await), Code::ShuttingDown);
+}
+
+/// The record by which a session's lane is held.
+async fn held(bench: &Bench) -> Revision {
+    let keys = bench
+        .store
+        .scan(&Key::from(Vec::new()), None, 1_000)
+        .await
+        .unwrap();
+    let mut lanes = keys.into_iter().filter(|(key, _)| {
+        let key = key.as_bytes();
+        key.ends_with(session(1).as_bytes()) && key[key.len() - 17] == b'L'
+    });
+    let (_, lane) = lanes.next().expect("the lane is held");
+    assert!(lanes.next().is_none());
+    lane.revision
+}
+
+#[tokio::test]
+async fn twenty_calls_in_a_row_take_the_lane_once() {
+    let replies = (0..20).map(|_| one_edit()).chain([says("done")]);
+    let bench = bench(replies.collect()).await;
+    bench
+        .engine
+        .send(message(1, "c1", "x", Mode::Bypass))
+        .await
+        .unwrap();
+    let taken = held(&bench).await;
+    let mut before = None;
+    for _ in 0..20 {
+        let next = |state: &SessionState| state.calls.first().map(|call| call.stored.entity.id);
+        let state = bench
+            .until(1, |state| next(state).is_some() && next(state) != before)
+            .await;
+        let rtc = next(&state).unwrap();
+        before = Some(rtc);
+        let finish = Command::Finish {
+            rtc,
+            attempt: 0,
+            outcome: Outcome::of(Ok(json!("r"))),
+        };
+        bench.engine.tell(session(1), finish).await.unwrap();
+    }
+    bench.until(1, SessionState::is_idle).await;
+    assert_eq!(bench.engine.rtcs(session(1)).await.unwrap().len(), 20);
+    assert_eq!(held(&bench).await, taken);
+    let bench = bench.again().await;
+    bench.engine.tell(session(1), Command::Stop).await.unwrap();
+    bench.send("c2", "again").await.unwrap();
+    assert_ne!(held(&bench).await, taken, "another start takes it anew");
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_large_to_be_kept_ends_its_call_with_words() {
+    let bench = bench(vec![one_edit(), says("done")]).await;
+    bench
+        .engine
+        .send(message(1, "c1", "x", Mode::Bypass))
+        .await
+        .unwrap();
+    let rtc = bench.first_call().await;
+    let finish = Command::Finish {
+        rtc,
+        attempt: 0,
+        outcome: Outcome::of(Ok(json!("x".repeat(VALUE_BYTES)))),
+    };
+    bench.engine.tell(session(1), finish).await.unwrap();
+    bench.until(1, SessionState::is_idle).await;
+    let ended = bench.engine.rtc(rtc).await.unwrap().unwrap().entity;
+    assert_eq!(ended.status, RtcStatus::Failed);
+    let told = ended.error_message.unwrap();
+    assert!(told.contains("too large to be kept"), "{told}");
+    assert_eq!(bench.requests().len(), 2);
 }

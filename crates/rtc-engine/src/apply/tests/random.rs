@@ -22,6 +22,11 @@ enum Event {
     Renew(u8),
     Tick(u8, u32),
     Clear,
+    HandIn(u8, u32, bool),
+    AskFor(u8),
+    Sent(u8, bool),
+    Close,
+    Open,
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -43,25 +48,49 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0u8..3).prop_map(Event::Renew),
         3 => (0u8..3, 0u32..3).prop_map(|(n, attempt)| Event::Tick(n, attempt)),
         1 => Just(Event::Clear),
+        2 => (0u8..3, 0u32..3, any::<bool>()).prop_map(|(n, attempt, good)| Event::HandIn(n, attempt, good)),
+        1 => (0u8..3).prop_map(Event::AskFor),
+        1 => (0u8..3, any::<bool>()).prop_map(|(n, here)| Event::Sent(n, here)),
+        1 => Just(Event::Close),
+        2 => Just(Event::Open),
     ]
 }
 
 proptest! {
     /// Whatever happens in whatever order: terminal is final (asserted where records are written), at most one turn is
-    /// open, every call of a turn that is over has exactly one result, and a message is never lost.
+    /// open, every call of a turn that is over has exactly one result, the model is asked once a round, and a message is
+    /// never lost: it is taken by a turn, and by one that was stopped only if it was said before.
     #[test]
     fn nothing_is_lost_and_nothing_is_done_twice(events in proptest::collection::vec(event(), 1..60)) {
         let mut lane = Lane::new();
         let mut sent = 0usize;
+        let mut stops = 0usize;
+        // By the place of a message: how often it had been stopped when it was said.
+        let mut stopped = BTreeMap::new();
+        let mut asked = false;
         let mut calls = 0usize;
         for event in events {
             let of = |lane: &Lane, n: u8| lane.state.calls.get(usize::from(n)).map(|call| call.stored.entity.id);
             let turn = lane.state.turn.as_ref().map(|turn| turn.entity.id);
+            let runs = lane.state.turn.as_ref().is_some_and(|turn| turn.entity.status == TurnStatus::Running);
+            let is_closed = lane.state.session.as_ref().is_some_and(|session| session.entity.status == SessionStatus::Closed);
             match event {
-                Event::Send => {
+                Event::Stop | Event::Close => {
+                    stops += 1;
+                    asked = false;
+                }
+                Event::Reply(_) | Event::Fail if runs => asked = false,
+                Event::Recover => asked = false,
+                _ => {}
+            }
+            lane.effects.clear();
+            match event {
+                Event::Send => if !is_closed {
                     lane.send("m");
                     sent += 1;
-                }
+                    let said = lane.messages.keys().last().copied();
+                    stopped.insert(said.unwrap(), stops);
+                },
                 Event::Begin => {
                     if lane.state.session.is_some() {
                         let context = TurnContext { model: model(), system: String::new(), tools: Vec::new(), mode: Mode::Edit, max_rounds: (sent > 3).then_some(2), cleared: None };
@@ -114,13 +143,40 @@ proptest! {
                 Event::Tick(n, attempt) => if let Some(rtc) = of(&lane, n) {
                     lane.tell(Command::LeaseTick { rtc, attempt });
                 },
-                Event::Clear => { lane.tell(Command::ClearHistory); }
+                Event::Clear => { let _ = lane.try_tell(Command::ClearHistory); }
+                Event::HandIn(n, attempt, good) => if let Some(rtc) = of(&lane, n) {
+                    let result = if good { Ok(json!("r")) } else { Err(ToolError::execution("e")) };
+                    let outcome = Outcome { result, seen: Vec::new() };
+                    lane.tell(Command::HandIn { rtc, attempt, outcome, by: None });
+                },
+                Event::AskFor(n) => if let Some(rtc) = of(&lane, n) {
+                    lane.tell(Command::AskFor { rtc, preview: None });
+                },
+                Event::Sent(n, runs_here) => if let Some(rtc) = of(&lane, n) {
+                    lane.tell(Command::Sent { rtc, runs_here });
+                },
+                Event::Close => { lane.tell(Command::Close); }
+                Event::Open => { lane.tell(Command::Open); }
                 Event::Mode(n) => { lane.tell(Command::SetMode(Mode::ALL[usize::from(n)])); }
+            }
+            for _ in lane.effects.iter().filter(|effect| matches!(effect, Effect::AskModel(_))) {
+                prop_assert!(!asked, "the model is asked once a round");
+                asked = true;
+            }
+            for (place, before) in &stopped {
+                let turn = lane.messages[place].turn_id.and_then(|id| lane.turns.iter().find(|turn| turn.id == id));
+                let is_stopped = turn.is_some_and(|turn| turn.status == TurnStatus::Cancelled);
+                prop_assert!(!is_stopped || *before < stops, "what is said after a stop is answered");
             }
             prop_assert!(lane.turns.iter().filter(|turn| !turn.status.is_terminal()).count() <= 1);
             let interrupted = lane.state.turn.as_ref().is_some_and(|turn| turn.entity.status == TurnStatus::Interrupted);
             prop_assert_eq!(interrupted, !lane.state.calls.is_empty(), "a turn is interrupted while, and only while, a call is open");
         }
+        // What is repaired at a start is repaired: the next start finds nothing to do.
+        lane.tell(Command::Recover);
+        let repaired = (lane.state.clone(), lane.messages.clone(), lane.rtcs.clone(), lane.turns.clone());
+        lane.tell(Command::Recover);
+        prop_assert_eq!(repaired, (lane.state.clone(), lane.messages.clone(), lane.rtcs.clone(), lane.turns.clone()));
         // Everything that was said is a message, and each call has its one result when its turn is over.
         let kinds = lane.kinds();
         prop_assert_eq!(kinds.iter().filter(|kind| **kind == "user").count(), sent);

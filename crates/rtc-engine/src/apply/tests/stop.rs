@@ -139,6 +139,50 @@ fn stop_before_the_turn_begins_is_not_lost() {
 }
 
 #[test]
+fn what_is_said_while_a_stop_waits_is_answered() {
+    let turn_of = |lane: &Lane, text: &str| {
+        let said = |message: &&rtc_types::Message| format!("{:?}", message.content).contains(text);
+        lane.messages.values().find(said).unwrap().turn_id
+    };
+    for restarts in [false, true] {
+        let mut lane = Lane::with_calls(vec![edit("c1")]);
+        let rtc = lane.open(0);
+        let first = lane.turns[0].id;
+        lane.claim(0, true).unwrap();
+        lane.send("before");
+        lane.tell(Command::Stop);
+        lane.send("after");
+        if restarts {
+            lane.tell(Command::Recover);
+        }
+        lane.tell(Command::StopDeadline { rtc });
+        assert_eq!(lane.turns[0].status, TurnStatus::Cancelled);
+        assert_eq!(
+            lane.effects.last(),
+            Some(&Effect::GatherContext),
+            "{:?}",
+            lane.effects
+        );
+        let second = lane.begin();
+        assert_eq!(
+            (turn_of(&lane, "before"), turn_of(&lane, "after")),
+            (Some(first), Some(second))
+        );
+    }
+    // Stopped once more, it is not.
+    let mut lane = Lane::with_calls(vec![edit("c1")]);
+    let rtc = lane.open(0);
+    let first = lane.turns[0].id;
+    lane.claim(0, true).unwrap();
+    lane.tell(Command::Stop);
+    lane.send("after");
+    lane.tell(Command::Stop);
+    lane.tell(Command::StopDeadline { rtc });
+    assert!(lane.state.is_idle() && !lane.effects.contains(&Effect::GatherContext));
+    assert_eq!(turn_of(&lane, "after"), Some(first));
+}
+
+#[test]
 fn a_call_started_again_without_certainty_is_never_said_to_have_changed_nothing() {
     let mut lane = Lane::with_calls(vec![edit("c1")]);
     let rtc = lane.open(0);
