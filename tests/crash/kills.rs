@@ -60,7 +60,7 @@ fn after_a_kill_the_next_run_ends_as_if_there_had_been_none() {
             })
             .collect(),
     };
-    let tally = run_all(&chosen, |case| {
+    let tally = run_all("killed once", &chosen, |case| {
         let place = workplace();
         let (ended, counts) = watched(&place, &first(&place), |point, count| {
             point == case.point && count == case.nth
@@ -75,7 +75,7 @@ fn after_a_kill_the_next_run_ends_as_if_there_had_been_none() {
         "kills that did not happen: {}",
         tally.missed
     );
-    tally.report("killed once");
+    tally.report();
 }
 
 fn is_sent(counts: &Counts) -> bool {
@@ -132,7 +132,7 @@ fn a_kill_while_it_recovers_from_a_kill_changes_nothing_either() {
                 .map(|(one, two)| Pair(*one, *two)),
         ),
     }
-    let tally = run_all(&pairs, |Pair(one, two)| {
+    let tally = run_all("killed twice", &pairs, |Pair(one, two)| {
         let place = workplace();
         let (_, counts) = watched(&place, &first(&place), |point, count| {
             point == one.point && count == one.nth
@@ -144,5 +144,5 @@ fn a_kill_while_it_recovers_from_a_kill_changes_nothing_either() {
         (ended == Ended::Killed).then(|| two.point.to_string())
     });
     assert!(tally.all() * 2 > pairs.len(), "most pairs have a second kill");
-    tally.report("killed twice");
+    tally.report();
 }

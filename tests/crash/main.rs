@@ -11,6 +11,7 @@
 
 mod flushes;
 mod follower;
+mod journal;
 mod kills;
 mod named;
 mod neither;

@@ -242,10 +242,10 @@ fn each_named_point_is_hit_as_often_as_promised_and_nothing_is_lost_or_done_twic
     let visits: Vec<Visit> = (0..wanted as u64)
         .flat_map(|number| NAMED.iter().map(move |named| Visit { named, number }))
         .collect();
-    let tally = run_all(&visits, |visit| {
+    let tally = run_all("killed at named points", &visits, |visit| {
         wholes.visit(visit).then(|| visit.named.name.to_owned())
     });
-    tally.report("killed at named points");
+    tally.report();
     let counts: BTreeMap<&str, usize> = NAMED
         .iter()
         .map(|named| {

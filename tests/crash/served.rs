@@ -282,10 +282,10 @@ fn a_client_of_serve_ends_where_it_would_have_ended_without_a_kill() {
             all.map(move |named| Visit { named, number })
         })
         .collect();
-    let tally = run_all(&visits, |visit| {
+    let tally = run_all("killed while it serves", &visits, |visit| {
         served.visit(visit).then(|| visit.named.name.to_owned())
     });
-    tally.report("killed while it serves");
+    tally.report();
     assert_eq!(tally.kills.len(), NAMED.len() + 1, "points");
     assert!(
         tally.kills.values().all(|count| *count >= wanted),

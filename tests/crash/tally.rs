@@ -5,6 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 
+use crate::journal::Journal;
+
 /// How many cases run at a time.
 const AT_A_TIME: usize = 2;
 
@@ -22,8 +24,8 @@ pub(crate) fn rounds() -> Option<usize> {
 }
 
 /// What came of cases.
-#[derive(Default)]
 pub(crate) struct Tally {
+    title: &'static str,
     /// Kills by point.
     pub(crate) kills: BTreeMap<String, usize>,
     /// Cases whose run ended before it came to the point.
@@ -31,20 +33,38 @@ pub(crate) struct Tally {
     failures: Vec<String>,
 }
 
-/// Runs cases, several at a time. `run` gives the point of the (last) kill, if it came to one.
+/// Runs cases, several at a time; those that an earlier run has done are only counted. `run` gives the point of the
+/// (last) kill, if it came to one.
 pub(crate) fn run_all<C: std::fmt::Display + Sync>(
+    title: &'static str,
     cases: &[C],
     run: impl Fn(&C) -> Option<String> + Sync,
 ) -> Tally {
-    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
+    let mut tally = Tally {
+        title,
+        kills: BTreeMap::new(),
+        missed: 0,
+        failures: Vec::new(),
+    };
+    let mut journal = Journal::open(title);
+    let mut left = Vec::new();
+    for case in cases {
+        match journal.take(&case.to_string()) {
+            Some(point) => tally.count(point),
+            None => left.push(case),
+        }
+    }
+    let (next, tally) = (AtomicUsize::new(0), Mutex::new(tally));
     let work = || {
-        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(&case) = left.get(next.fetch_add(1, Ordering::Relaxed)) {
             let _busy = BUSY.read().unwrap_or_else(PoisonError::into_inner);
             let outcome = catch_unwind(AssertUnwindSafe(|| run(case)));
             let mut tally = tally.lock().expect("no case panics with it");
             match outcome {
-                Ok(Some(point)) => *tally.kills.entry(point).or_default() += 1,
-                Ok(None) => tally.missed += 1,
+                Ok(point) => {
+                    journal.note(&case.to_string(), point.as_deref());
+                    tally.count(point);
+                }
                 Err(panic) => {
                     let why = panic.downcast_ref::<String>().cloned();
                     tally
@@ -63,14 +83,21 @@ pub(crate) fn run_all<C: std::fmt::Display + Sync>(
 }
 
 impl Tally {
+    fn count(&mut self, point: Option<String>) {
+        match point {
+            Some(point) => *self.kills.entry(point).or_default() += 1,
+            None => self.missed += 1,
+        }
+    }
+
     /// How many kills there were.
     pub(crate) fn all(&self) -> usize {
         self.kills.values().sum()
     }
 
     /// Prints the counts, and fails if a case did. `cargo xtask crash` adds up the first lines.
-    pub(crate) fn report(&self, title: &str) {
-        println!("{title}: {} kills", self.all());
+    pub(crate) fn report(&self) {
+        println!("{}: {} kills", self.title, self.all());
         for (point, count) in &self.kills {
             println!("{count:6}  {point}");
         }

@@ -73,12 +73,19 @@ fn a_call_is_previewed_approved_and_run_once_whoever_runs_it() {
 
 #[test]
 fn the_user_decides_on_a_call_of_which_nobody_knows_how_it_ended() {
-    for (decision, status) in [("done", "completed"), ("tell", "failed")] {
+    // It ends when there is a file of this name.
+    let code = "while (!JSON.stringify(await rtcAgent.fs.ls('/')).includes('go-on')) {
+  await rtcAgent.system.delay(50);
+}
+1 + 1";
+    let table = [
+        ("done", "completed", 1),
+        ("tell", "failed", 1),
+        ("retry", "completed", 2),
+    ];
+    for (decision, status, attempt) in table {
         let place = Workplace::empty();
-        let model = ModelServer::in_order([
-            script("await rtcAgent.system.delay({ms: 25000}); 1 + 1"),
-            Answer::text("I know."),
-        ]);
+        let model = ModelServer::in_order([script(code), Answer::text("I know.")]);
         let serving = Serving::with_model(&place, &model, &[]);
         let mut follower = Follower::start(&serving, None);
         follower.rpc("v1.message.send", message("m1", "count"));
@@ -97,6 +104,7 @@ fn the_user_decides_on_a_call_of_which_nobody_knows_how_it_ended() {
         assert_eq!(unknown["id"], call["id"]);
         let of = json!({"rtc_id": call["id"]});
         assert_eq!(follower.refused("v1.rtc.run", of), "outcome_unknown");
+        std::fs::write(place.root().join("go-on"), "").expect("a file");
         let resolve = json!({"rtc_id": call["id"], "decision": decision});
         assert_eq!(
             follower.rpc("v1.rtc.resolve", resolve.clone()),
@@ -104,6 +112,7 @@ fn the_user_decides_on_a_call_of_which_nobody_knows_how_it_ended() {
         );
         let ended = follower.until(|entity| entity["id"] == call["id"] && entity["status"] == status);
         assert_eq!(ended.get("outcome"), None);
+        assert_eq!(ended["attempt"], attempt, "{decision}");
         follower.turn_is("completed");
         assert_eq!(follower.refused("v1.rtc.resolve", resolve), "rtc.invalid_state");
         assert_eq!(model.asked().len(), 2, "{decision}");

@@ -152,3 +152,63 @@ fn scenarios_are_told_as_sent_and_stand_before_the_text_in_every_request() {
         shown.stderr
     );
 }
+
+#[test]
+fn what_two_clients_send_in_the_same_moment_is_answered_once_in_one_order() {
+    const ROUNDS: usize = 10;
+    let place = Workplace::empty();
+    let model = ModelServer::start(|_| Answer::text("Heard."));
+    let serving = Serving::with_model(&place, &model, &[]);
+    let mut clients = [Follower::start(&serving, None), Follower::start(&serving, None)];
+    let session = clients[0].rpc("v1.message.send", message("m0", "the first"))["session_id"].take();
+    let moment = std::sync::Barrier::new(clients.len());
+    std::thread::scope(|scope| {
+        for (number, client) in clients.iter_mut().enumerate() {
+            let (session, moment) = (&session, &moment);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let mut further =
+                        message(&format!("m-{number}-{round}"), &format!("word {number} {round}."));
+                    further["server_session_id"] = session.clone();
+                    moment.wait();
+                    client.rpc("v1.message.send", further);
+                }
+            });
+        }
+    });
+    let is_idle = |entity: &Value| entity["id"] == session && entity["status"] == "idle";
+    let list = json!({"session_id": session, "limit": 200});
+    let heard = clients.each_mut().map(|client| {
+        loop {
+            client.until(is_idle);
+            let messages = client.rpc("v1.message.list", list.clone());
+            let messages = messages["items"].as_array().expect("a list").clone();
+            // A session is idle also between two turns.
+            if messages.iter().all(|message| message["turn_id"].is_string()) {
+                return messages;
+            }
+            client.follow();
+        }
+    });
+    let order = |messages: &[Value]| -> Vec<(u64, String)> {
+        let said = messages.iter().filter(|message| message["role"] == "user");
+        said.map(|message| {
+            let place = message["global_offset"].as_u64().expect("a place");
+            (place, message["content"].to_string())
+        })
+        .collect()
+    };
+    assert_eq!(order(&heard[0]), order(&heard[1]), "both have it in one order");
+    assert_eq!(order(&heard[0]).len(), 1 + 2 * ROUNDS);
+    assert!(order(&heard[0]).is_sorted_by(|one, next| one.0 < next.0));
+    let last = model.asked().last().expect("a request").json().to_string();
+    for number in 0..2 {
+        let mut places = Vec::new();
+        for round in 0..ROUNDS {
+            let word = format!("word {number} {round}.");
+            assert_eq!(last.matches(&word).count(), 1, "{word} is read once");
+            places.push(last.find(&word));
+        }
+        assert!(places.is_sorted(), "a client's own messages stay in their order");
+    }
+}

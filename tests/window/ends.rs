@@ -80,6 +80,15 @@ fn a_call_over_which_the_user_closes_the_window_has_an_outcome_that_is_not_known
     let page = program.page();
     page.click("hold emil");
     page.see("This call was started, and the program ended before it was known how it went.");
+    page.see(crate::model::EFFECTS);
+    page.click("Let the model look");
+    page.see("It was told: [Tool Error]");
+    page.idle();
     assert_eq!(desk.effects(), "emil began\n");
     assert_eq!(program.close().code, Some(0));
+    let record = desk.record();
+    assert_eq!(
+        (&record["rtcs"][0]["status"], &record["rtcs"][0]["attempt"]),
+        (&"failed".into(), &1.into())
+    );
 }

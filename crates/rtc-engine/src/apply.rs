@@ -25,6 +25,9 @@ use crate::stored::{MessagePrivate, SessionPrivate, StoredSession, StoredTurn, T
 /// How much of the first message a session's title shows, in characters.
 const TITLE: usize = 50;
 
+/// How many messages may wait for a turn, the prompts that came with them counted. Whoever writes more is told.
+const MOST_WAITING: usize = 256;
+
 /// Applies a command to the state of a session. An error changes nothing.
 pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<Step, Error> {
     refuse_deleted(state, &command)?;
@@ -170,6 +173,14 @@ fn send_message(draft: &mut Draft, send: Send) -> Result<Done, Error> {
             return Err(Error::refused(
                 Code::SessionClosed,
                 "the session is closed; open it again or begin a new one",
+            ));
+        }
+        Some(_) if draft.state.waiting.len() >= MOST_WAITING => {
+            return Err(Error::refused(
+                Code::InvalidArgument,
+                format!(
+                    "{MOST_WAITING} messages wait for this turn already; stop it, or wait until it has ended"
+                ),
             ));
         }
         Some(_) => {}

@@ -82,7 +82,7 @@ pub(crate) struct Inner {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) shutdown: CancellationToken,
     user: UserLane,
-    lanes: Mutex<HashMap<SessionId, LaneSender>>,
+    pub(crate) lanes: Mutex<HashMap<SessionId, LaneSender>>,
     pub(crate) stream: Stream,
     live: broadcast::Sender<Live>,
     pub(crate) live_events: broadcast::Sender<LiveEvent>,

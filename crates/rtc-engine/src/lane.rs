@@ -25,6 +25,9 @@ use crate::{Error, apply};
 pub(crate) const LANE_QUEUE: usize = 256;
 /// How long something that the store had no room for waits before it is offered again, at most.
 const RETRY_MOST: Duration = Duration::from_secs(30);
+/// How long nothing has to be asked of a lane until it lets go what it keeps in memory: the conversation of its turn, and
+/// itself where nothing goes on. All of it is in the store.
+const CHECKPOINT_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a running call has to end after Stop.
 const STOP_TIME: Duration = Duration::from_millis(500);
 
@@ -162,7 +165,13 @@ impl Lane {
             let told = tokio::select! {
                 biased;
                 () = shutdown.cancelled() => break,
-                told = receiver.recv() => told,
+                told = tokio::time::timeout(CHECKPOINT_TTL, receiver.recv()) => told,
+            };
+            let Ok(told) = told else {
+                if self.sweep(&receiver).await {
+                    break;
+                }
+                continue;
             };
             match told {
                 Some(Told::Command(command, reply)) => {
@@ -181,6 +190,24 @@ impl Lane {
             }
         }
         self.stop_asking();
+    }
+
+    /// Lets go what is only kept to be quick, and gives whether that is the whole lane.
+    async fn sweep(&mut self, receiver: &mpsc::Receiver<Told>) -> bool {
+        if self.asking.is_none() {
+            self.conversation = None;
+        }
+        if !self.state.is_idle() || !self.recovered {
+            return false;
+        }
+        // Under this lock nobody gets a way to the lane: that of the engine and this one are all, or it stays.
+        let mut lanes = self.inner.lanes.lock().await;
+        let is_alone = (self.sender.upgrade()).is_none_or(|sender| sender.strong_count() <= 2);
+        let ends = is_alone && receiver.is_empty();
+        if ends {
+            lanes.remove(&self.session);
+        }
+        ends
     }
 
     async fn perform(&mut self, command: Command) -> Result<Receipt, Error> {

@@ -15,7 +15,7 @@ pub const VALUE_BYTES: usize = 64 * 1024 * 1024;
 
 /// The most that one batch may bring into the ordered space, in bytes: keys, values up to [`INLINE_BYTES`],
 /// and 64 for every part.
-pub const BATCH_BYTES: usize = 4 * 1024 * 1024;
+pub const BATCH_BYTES: usize = 32 * 1024 * 1024;
 
 /// What a part of a batch costs besides its key and value, in bytes. It bounds the number of parts too.
 const PART_BYTES: usize = 64;

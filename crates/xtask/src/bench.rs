@@ -68,7 +68,7 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     bench.arg("--targets").arg(root.join(TARGETS));
     bench
         .args(["--profile", "release", "--commit"])
-        .arg(commit(&root)?);
+        .arg(shell::commit(&root)?);
     bench.arg("--rustc").arg(compiler(&root)?);
     if check {
         bench.arg("--check");
@@ -118,24 +118,10 @@ fn results(binary: &Path) -> Result<PathBuf> {
         .join("bench"))
 }
 
-/// What is checked out, with a mark if files differ from it.
-fn commit(root: &Path) -> Result<String> {
-    let mut git = Command::new("git");
-    git.current_dir(root)
-        .args(["describe", "--always", "--dirty", "--exclude=*"]);
-    text_of(&mut git)
-}
-
 fn compiler(root: &Path) -> Result<String> {
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
     rustc.current_dir(root).arg("--version");
-    text_of(&mut rustc)
-}
-
-fn text_of(command: &mut Command) -> Result<String> {
-    Ok(String::from_utf8_lossy(&shell::stdout_of(command)?)
-        .trim()
-        .to_owned())
+    shell::text_of(&mut rustc)
 }
 
 #[cfg(test)]

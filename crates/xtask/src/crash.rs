@@ -1,7 +1,7 @@
 //! `crash`: the full run of real kills, and how many there were.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -17,12 +17,17 @@ const ROUNDS: usize = 15;
 /// What a test prints that had to be left out.
 const SKIPPED: &str = "SKIPPED";
 
-const USAGE: &str = "usage: cargo xtask crash [ROUNDS]";
+const USAGE: &str = "\
+usage: cargo xtask crash (--full | ROUNDS)
+
+Kills the program at every point, and judges what is left. What was done is kept in target/crash: a run of the same
+commit that was broken off goes on from there. --full is 15 rounds.";
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let wrong = |what: &str| WrongUsage(format!("{what}\n{USAGE}"));
     let rounds = match arguments {
-        [] => ROUNDS,
+        [] => return Err(wrong("how many rounds?").into()),
+        [argument] if argument == "--full" => ROUNDS,
         [argument] if ["--help", "-h"].contains(&argument.as_str()) => {
             println!("{USAGE}");
             return Ok(ExitCode::SUCCESS);
@@ -33,7 +38,11 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         },
         [_, other, ..] => return Err(wrong(&format!("unexpected `{other}`")).into()),
     };
-    let kills = run(&shell::repository_root()?, rounds)?;
+    let root = shell::repository_root()?;
+    let journal = journal(&root, rounds)?;
+    let kills = run(&root, rounds, &journal)?;
+    // The next run is a whole one again.
+    std::fs::remove_file(&journal).context("the journal cannot be removed")?;
     println!("\nxtask crash: {kills} kills in {rounds} rounds, and nothing was lost or done twice");
     if rounds >= ROUNDS && kills < PROMISED {
         bail!("{PROMISED} kills are promised");
@@ -41,12 +50,29 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where a run of so many rounds notes what it has done. What was done with other files than those of the commit counts
+/// for nothing.
+fn journal(root: &Path, rounds: usize) -> Result<PathBuf> {
+    let folder = root.join("target/crash");
+    std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    let commit = shell::commit(root)?;
+    let journal = folder.join(format!("{commit}-{rounds}.jsonl"));
+    if commit.ends_with("-dirty") && journal.exists() {
+        std::fs::remove_file(&journal).context("the journal cannot be removed")?;
+    }
+    if journal.exists() {
+        println!("xtask crash: goes on from {}", journal.display());
+    }
+    Ok(journal)
+}
+
 /// Runs the tests and adds up their kills.
-fn run(root: &Path, rounds: usize) -> Result<usize> {
+fn run(root: &Path, rounds: usize, journal: &Path) -> Result<usize> {
     let mut command = shell::cargo(root);
     command
-        .args(["test", "-p", "rtc-tests", "--test", "crash", "--", "--nocapture"])
+        .args(["test", "--workspace", "--test", "crash", "--", "--nocapture"])
         .env("RTC_CRASH_ROUNDS", rounds.to_string())
+        .env("RTC_CRASH_JOURNAL", journal)
         .env("INSTA_UPDATE", "no")
         .stdout(Stdio::piped());
     let mut child = command.spawn().context("cargo does not start")?;
@@ -93,7 +119,8 @@ mod tests {
     #[test]
     fn wrong_arguments_run_nothing() {
         for (arguments, told) in [
-            (&["0"][..], "`0` is no number of rounds"),
+            (&[][..], "how many rounds?"),
+            (&["0"], "`0` is no number of rounds"),
             (&["many"], "`many` is no number of rounds"),
             (&["1", "2"], "unexpected `2`"),
         ] {

@@ -88,6 +88,19 @@ pub(crate) fn stdout_of(command: &mut Command) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
+/// What a command prints, without the space around it.
+pub(crate) fn text_of(command: &mut Command) -> Result<String> {
+    Ok(String::from_utf8_lossy(&stdout_of(command)?).trim().to_owned())
+}
+
+/// What is checked out, with a mark if files differ from it.
+pub(crate) fn commit(root: &Path) -> Result<String> {
+    let mut git = Command::new("git");
+    git.current_dir(root)
+        .args(["describe", "--always", "--dirty", "--exclude=*"]);
+    text_of(&mut git)
+}
+
 /// Runs without any output; tells only whether the command exists and succeeds.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let quiet = command

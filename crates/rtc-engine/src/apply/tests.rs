@@ -2,6 +2,7 @@ mod approval;
 mod forks;
 mod lease;
 mod limit;
+mod matrix;
 mod random;
 mod stop;
 

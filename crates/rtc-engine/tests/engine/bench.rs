@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rtc_engine::{Engine, Host, NewSession, Send, SessionState, TodoWrite, TurnContext};
 use rtc_model::{AssistantBlock, Event, Model, ModelId, ModelStream, Reply, Request, StopReason, Usage};
-use rtc_store::MemoryStore;
+use rtc_store::{Key, MemoryStore, Revision, Store};
 use rtc_tool::{
     CallContext, Kind, Prepared, ProgressSender, Registry, Subject, Tool, ToolError, ToolHandle, handle,
 };
@@ -210,23 +210,24 @@ pub(crate) struct Bench {
 }
 
 pub(crate) async fn engine_on(store: Arc<MemoryStore>, script: Arc<Script>) -> Bench {
+    Bench {
+        engine: engine_over(store.clone(), script.clone()).await,
+        store,
+        script,
+    }
+}
+
+/// An engine over any store.
+pub(crate) async fn engine_over(store: Arc<dyn Store>, script: Arc<Script>) -> Engine {
     let mut tools = Registry::default();
     tools.register(handle(Edit));
     tools.register(handle(Ask));
     tools.register(handle(TodoWrite));
-    let host = Arc::new(TestHost {
-        script: script.clone(),
-        tools,
-    });
+    let host = Arc::new(TestHost { script, tools });
     let user = UserId::new(Uuid::from_u128(1));
-    let engine = Engine::open(store.clone(), user, Arc::new(TestClock), host)
+    Engine::open(store, user, Arc::new(TestClock), host)
         .await
-        .unwrap();
-    Bench {
-        store,
-        engine,
-        script,
-    }
+        .unwrap()
 }
 
 pub(crate) async fn bench(replies: Vec<Reply>) -> Bench {
@@ -243,24 +244,29 @@ impl Bench {
     }
 
     pub(crate) async fn until(&self, number: u128, done: impl Fn(&SessionState) -> bool) -> SessionState {
-        let mut position = self.engine.position();
-        let wait = async {
-            loop {
-                position.borrow_and_update();
-                let state = self.engine.wake(session(number)).await.unwrap();
-                if done(&state) {
-                    return state;
-                }
-                position.changed().await.unwrap();
-            }
-        };
-        tokio::time::timeout(BOUND, wait).await.expect("it happens")
+        until(&self.engine, number, done).await
     }
 
     /// The same store after a restart, with the same script.
     pub(crate) async fn again(self) -> Bench {
         self.engine.shut_down();
         engine_on(self.store, self.script).await
+    }
+
+    /// The commit by which the lane of the first session is held.
+    pub(crate) async fn held(&self) -> Revision {
+        let keys = self
+            .store
+            .scan(&Key::from(Vec::new()), None, 1_000)
+            .await
+            .unwrap();
+        let mut lanes = keys.into_iter().filter(|(key, _)| {
+            let key = key.as_bytes();
+            key.ends_with(session(1).as_bytes()) && key[key.len() - 17] == b'L'
+        });
+        let (_, lane) = lanes.next().expect("the lane is held");
+        assert!(lanes.next().is_none());
+        lane.revision
     }
 
     pub(crate) async fn first_call(&self) -> RtcId {
@@ -273,6 +279,26 @@ impl Bench {
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.script.requests.lock().unwrap().clone()
     }
+}
+
+/// Waits until a session is so.
+pub(crate) async fn until(
+    engine: &Engine,
+    number: u128,
+    done: impl Fn(&SessionState) -> bool,
+) -> SessionState {
+    let mut position = engine.position();
+    let wait = async {
+        loop {
+            position.borrow_and_update();
+            let state = engine.wake(session(number)).await.unwrap();
+            if done(&state) {
+                return state;
+            }
+            position.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(BOUND, wait).await.expect("it happens")
 }
 
 pub(crate) fn session(number: u128) -> SessionId {

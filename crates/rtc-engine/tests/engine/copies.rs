@@ -1,6 +1,6 @@
 //! Forks and cleared histories, as clients ask for them.
 
-use rtc_engine::SessionState;
+use rtc_engine::{Command, SessionState};
 use rtc_model::Item;
 use rtc_types::Mode;
 use serde_json::{Value, json};
@@ -218,4 +218,42 @@ async fn a_session_keeps_the_instructions_that_it_began_with() {
         got["item"]["agent_prompt"], "Use tabs.",
         "it is settled when the session begins"
     );
+}
+
+/// Texts that are not kept apart from their records, as many as wait for one turn at most.
+async fn say_much(bench: &Bench, turn: usize) -> rtc_types::Message {
+    let text = "much ".repeat(12_000);
+    let first = bench.send(&format!("m-{turn}"), "a word").await.unwrap();
+    bench.until(1, |state| state.turn.is_some()).await;
+    for number in 0..256 {
+        bench.send(&format!("m-{turn}-{number}"), &text).await.unwrap();
+    }
+    assert_eq!(
+        refusal(bench.send(&format!("m-{turn}-more"), &text).await),
+        rtc_types::Code::InvalidArgument
+    );
+    bench.engine.tell(session(1), Command::Stop).await.unwrap();
+    bench.until(1, SessionState::is_idle).await;
+    first
+}
+
+#[tokio::test]
+async fn a_long_conversation_is_copied_whole_and_one_that_is_too_long_is_refused_with_words() {
+    let bench = bench(Vec::new()).await;
+    say_much(&bench, 1).await;
+    let second = say_much(&bench, 2).await;
+    say_much(&bench, 3).await;
+    let fourth = bench.send("m-4", "the last").await.unwrap();
+    bench.until(1, |state| state.turn.is_some()).await;
+
+    let forked = bench
+        .ask("v1.session.fork", forking(&json!(second.id), "again"))
+        .await
+        .unwrap();
+    let copied = forked["result"]["message_ids"].as_array().unwrap().len();
+    assert_eq!(copied, 257 + 1);
+    let mut ask = forking(&json!(fourth.id), "again");
+    ask["new_client_session_id"] = json!("other");
+    ask["new_client_message_id"] = json!("another");
+    assert_eq!(bench.ask("v1.session.fork", ask).await.unwrap_err(), "fork.error");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rtc_engine::{Command, Done, Live, Offset, Outcome, SessionState, UserCommand};
 use rtc_model::{Item, Reply, StopReason};
-use rtc_store::{Key, Revision, Store as _, VALUE_BYTES};
+use rtc_store::VALUE_BYTES;
 use rtc_tool::ToolError;
 use rtc_types::{ApprovalDecision, Code, DeviceId, Mode, ProjectId, RtcStatus, TurnStatus};
 use serde_json::{Value, json};
@@ -304,22 +304,6 @@ async fn an_engine_is_ready_while_it_takes_new_work() {
     assert_eq!(refusal(bench.engine.ready().await), Code::ShuttingDown);
 }
 
-/// The record by which a session's lane is held.
-async fn held(bench: &Bench) -> Revision {
-    let keys = bench
-        .store
-        .scan(&Key::from(Vec::new()), None, 1_000)
-        .await
-        .unwrap();
-    let mut lanes = keys.into_iter().filter(|(key, _)| {
-        let key = key.as_bytes();
-        key.ends_with(session(1).as_bytes()) && key[key.len() - 17] == b'L'
-    });
-    let (_, lane) = lanes.next().expect("the lane is held");
-    assert!(lanes.next().is_none());
-    lane.revision
-}
-
 #[tokio::test]
 async fn twenty_calls_in_a_row_take_the_lane_once() {
     let replies = (0..20).map(|_| one_edit()).chain([says("done")]);
@@ -329,7 +313,7 @@ async fn twenty_calls_in_a_row_take_the_lane_once() {
         .send(message(1, "c1", "x", Mode::Bypass))
         .await
         .unwrap();
-    let taken = held(&bench).await;
+    let taken = bench.held().await;
     let mut before = None;
     for _ in 0..20 {
         let next = |state: &SessionState| state.calls.first().map(|call| call.stored.entity.id);
@@ -347,11 +331,11 @@ async fn twenty_calls_in_a_row_take_the_lane_once() {
     }
     bench.until(1, SessionState::is_idle).await;
     assert_eq!(bench.engine.rtcs(session(1)).await.unwrap().len(), 20);
-    assert_eq!(held(&bench).await, taken);
+    assert_eq!(bench.held().await, taken);
     let bench = bench.again().await;
     bench.engine.tell(session(1), Command::Stop).await.unwrap();
     bench.send("c2", "again").await.unwrap();
-    assert_ne!(held(&bench).await, taken, "another start takes it anew");
+    assert_ne!(bench.held().await, taken, "another start takes it anew");
 }
 
 #[tokio::test]

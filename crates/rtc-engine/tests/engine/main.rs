@@ -6,6 +6,7 @@ mod bench;
 mod claims;
 mod copies;
 mod devices;
+mod killed;
 mod lane;
 mod pages;
 mod rpc;

@@ -269,6 +269,11 @@ async fn a_call_is_handed_in_by_its_own_device_and_counts_once() {
     );
     bench.until(1, SessionState::is_idle).await;
     // Whoever did not hear of it, and whoever did.
+    assert_eq!(
+        asked(3, submit.clone()).await.unwrap_err(),
+        "auth.permission_denied",
+        "whose call it is is looked at first, also when it has ended"
+    );
     let healed = asked(2, submit).await.unwrap();
     assert_eq!(healed["updates"][0]["offset"], 0);
     assert_eq!(healed["updates"][0]["data_list"][0]["status"], "completed");
@@ -280,33 +285,45 @@ async fn a_call_is_handed_in_by_its_own_device_and_counts_once() {
 
 #[tokio::test]
 async fn a_device_says_how_far_a_call_is() {
-    let bench = bench(vec![one_edit(), says("done")]).await;
-    bench.send("c1", "edit x").await.unwrap();
-    let rtc = bench.first_call().await;
-    bench
-        .ask("v1.rtc.approve", json!({"rtc_id": rtc, "decision": "once"}))
-        .await
-        .unwrap();
-    let report = |status: &str| bench.ask("v1.rtc.update_status", json!({"rtc_id": rtc, "status": status}));
-    for impossible in ["pending", "sent", "completed"] {
-        let request = Request::parse(
-            "v1.rtc.update_status",
-            json!({"rtc_id": rtc, "status": impossible}),
-        );
-        assert_eq!(request.unwrap_err().code.to_string(), "rtc.invalid_status");
+    for last in ["timeout", "failed", "rejected"] {
+        let bench = bench(vec![one_edit(), says("done")]).await;
+        bench.send("c1", "edit x").await.unwrap();
+        let rtc = bench.first_call().await;
+        bench
+            .ask("v1.rtc.approve", json!({"rtc_id": rtc, "decision": "once"}))
+            .await
+            .unwrap();
+        let report =
+            |status: &str| bench.ask("v1.rtc.update_status", json!({"rtc_id": rtc, "status": status}));
+        for impossible in ["pending", "sent", "completed"] {
+            let request = Request::parse(
+                "v1.rtc.update_status",
+                json!({"rtc_id": rtc, "status": impossible}),
+            );
+            assert_eq!(request.unwrap_err().code.to_string(), "rtc.invalid_status");
+        }
+        report("executing").await.unwrap();
+        assert_eq!(report("executing").await.unwrap().get("updates"), None);
+        report(last).await.unwrap();
+        // A state that ends it lets the turn go on, once.
+        bench.until(1, SessionState::is_idle).await;
+        assert_eq!(report(last).await.unwrap().get("updates"), None, "{last}");
+        for other in ["executing", "timeout", "failed", "rejected"] {
+            if other != last {
+                assert_eq!(
+                    report(other).await.unwrap_err(),
+                    "rtc.invalid_state",
+                    "{last}, {other}"
+                );
+            }
+        }
+        assert_eq!(bench.requests().len(), 2, "{last}");
+        let messages = bench.engine.messages(session(1)).await.unwrap();
+        let is_output = |message: &&rtc_engine::StoredMessage| {
+            message.entity.content.as_str().contains("toolcall_output")
+        };
+        assert_eq!(messages.iter().filter(is_output).count(), 1, "{last}");
     }
-    report("executing").await.unwrap();
-    assert_eq!(report("executing").await.unwrap().get("updates"), None);
-    report("timeout").await.unwrap();
-    // A state that ends it lets the turn go on.
-    bench.until(1, SessionState::is_idle).await;
-    assert_eq!(report("failed").await.unwrap_err(), "rtc.invalid_state");
-    let output = bench.engine.messages(session(1)).await.unwrap();
-    assert!(
-        output
-            .iter()
-            .any(|message| message.entity.content.as_str().contains("toolcall_output"))
-    );
 }
 
 /// The items of each row that a caller sees.

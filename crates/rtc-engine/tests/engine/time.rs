@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rtc_engine::{Command, SessionState};
+use rtc_engine::{Command, Outcome, SessionState};
 use rtc_types::{ApprovalDecision, ApprovalState, DeviceId, Mode, RtcStatus};
 use serde_json::json;
 use uuid::Uuid;
@@ -60,4 +60,41 @@ async fn what_waits_for_the_user_waits_for_days_and_goes_on_once() {
             (RtcStatus::Completed, turn.entity.id)
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_lane_keeps_in_memory_is_let_go_and_the_turn_sends_the_same() {
+    let mut asked = Vec::new();
+    for waits in [Duration::ZERO, DAYS] {
+        let bench = bench(vec![one_edit(), one_edit(), says("done")]).await;
+        bench
+            .engine
+            .send(message(1, "c1", "x", Mode::Bypass))
+            .await
+            .unwrap();
+        let taken = bench.held().await;
+        for round in 0..2 {
+            let state = bench
+                .until(1, |state| {
+                    bench.requests().len() == round + 1 && !state.calls.is_empty()
+                })
+                .await;
+            tokio::time::sleep(waits).await;
+            let finish = Command::Finish {
+                rtc: state.calls[0].stored.entity.id,
+                attempt: 0,
+                outcome: Outcome::of(Ok(json!("r"))),
+            };
+            bench.engine.tell(session(1), finish).await.unwrap();
+        }
+        bench.until(1, SessionState::is_idle).await;
+        assert_eq!(bench.held().await, taken, "a lane with an open turn stays");
+        asked.push(bench.requests());
+
+        tokio::time::sleep(waits).await;
+        bench.send("c2", "again").await.unwrap();
+        assert_eq!(bench.held().await == taken, waits.is_zero(), "an idle lane ends");
+        bench.until(1, |state| state.turn.is_some()).await;
+    }
+    assert_eq!(asked[0], asked[1]);
 }

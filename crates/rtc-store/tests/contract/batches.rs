@@ -228,7 +228,8 @@ pub(crate) async fn limits_are_refused_and_change_nothing(harness: Harness) {
         batch(|batch| _ = batch.put("a", "1").put("large", vec![0; VALUE_BYTES + 1])),
         batch(|batch| {
             batch.put("a", "1");
-            (0..65).for_each(|number| _ = batch.put(vec![number], vec![0; INLINE_BYTES]));
+            (0..=BATCH_BYTES / INLINE_BYTES)
+                .for_each(|number| _ = batch.put(format!("{number}"), vec![0; INLINE_BYTES]));
         }),
     ];
     for (number, batch) in refused.into_iter().enumerate() {
