@@ -105,6 +105,7 @@ describe('while the store hangs', () => {
       expect(connection!.pongs).toBe(number);
     }
     expect([...server.connections]).toEqual([connection]);
+    expect(connection!.subscriptions.has(server.topic)).toBe(false);
     store.letGo();
     await inStep(page);
     expect(await texts(page.database)).toEqual(['message 1', 'message 2']);
