@@ -6,6 +6,7 @@ import { FakeServer, Refusal } from '../testing/fake-server';
 import { platformOf } from '../testing/platform';
 import { serveSample } from '../testing/sample';
 import { Database } from '../store/database';
+import type { ContentData } from '../wire/generated';
 import { App } from './app.svelte';
 
 let server: FakeServer;
@@ -159,6 +160,23 @@ describe('the page', () => {
     await vi.advanceTimersByTimeAsync(500);
     await new Promise((resolve) => setImmediate(resolve));
     expect(text()).toBe('so far, so good');
+  });
+
+  it('shows the text that takes the place of a whole one, also one of equal length', async () => {
+    server.commit({ entity: 'session', data: session({ id: 's-1' }) });
+    await started();
+    app.select('s-1');
+    const said = () => app.conversation?.entries.map((entry) => ('text' in entry ? entry.text : null));
+    const say = (id: string, global_offset: number, content: ContentData) =>
+      server.commit({ entity: 'message', data: message({ id, session_id: 's-1', global_offset }, content) });
+    say('m-1', 1, { type: 'text', data: 'the same' });
+    say('m-2', 2, { type: 'markdown', data: 'one way' });
+    await until(() => app.conversation?.entries.length === 2);
+    say('m-2', 2, { type: 'markdown', data: 'two way' });
+    await until(() => said()?.[1] === 'two way');
+    say('m-1', 1, { type: 'text', data: 'the sane' });
+    await until(() => said()?.[0] === 'the sane');
+    expect(said()).toEqual(['the sane', 'two way']);
   });
 
   it('shows what a running call tells, until it has ended', async () => {

@@ -11,10 +11,13 @@ export type Entry =
   /** `unread`: how many messages came too late for the turn, and stand behind this. */
   | { kind: 'stopped'; id: string; unread: number };
 
+/** The types of content that are nothing but a text. */
+const TEXTS: readonly string[] = ['text', 'markdown', 'thinking'] satisfies ContentData['type'][];
+
 /** Parsed once: while text streams, the other messages are looked at in every frame. */
 const contents = new WeakMap<Message, ContentData | null>();
 
-/** What a message says, or nothing where this page does not know its type. */
+/** What a message says, or nothing where this page does not know its type or its shape. */
 export function contentOf(message: Message): ContentData | null {
   let content = contents.get(message);
   if (content === undefined) {
@@ -26,8 +29,10 @@ export function contentOf(message: Message): ContentData | null {
 
 function parse(text: string): ContentData | null {
   try {
-    const content = JSON.parse(text) as ContentData;
-    return typeof content === 'object' && content !== null ? content : null;
+    const content = JSON.parse(text) as ContentData | null;
+    const data: unknown = content?.data;
+    const isText = content !== null && TEXTS.includes(content.type);
+    return typeof data === (isText ? 'string' : 'object') && data !== null ? content : null;
   } catch {
     return null;
   }
@@ -121,7 +126,14 @@ function entryOf(message: Message, output: ToolCall | null, rtc: Rtc | null): En
   if (former && former.output === output && former.rtc === rtc) {
     return former.entry;
   }
-  const entry = makeEntry(message, output, rtc);
+  let entry: Entry | null;
+  try {
+    entry = makeEntry(message, output, rtc);
+  } catch (error) {
+    // The others are shown without it.
+    console.warn('a message cannot be shown', error);
+    entry = null;
+  }
   made.set(message, { output, rtc, entry });
   return entry;
 }

@@ -2,46 +2,9 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { message, rtc, session, turn } from '../testing/entities';
-import type { Connection } from '../testing/fake-server';
-import { closePage, inStep, openPage, run, server, type Page } from '../testing/pages';
-import { randomFrom } from '../testing/random';
-import { KEPT_MESSAGES, type Database } from './database';
-
-/** All that is stored, in a form that can be compared. */
-async function dump(database: Database): Promise<unknown> {
-  const [sessions, turns, messages, rtcs, cursor] = await Promise.all([
-    database.sessions.toArray(),
-    database.turns.toArray(),
-    database.messages.toArray(),
-    database.rtcs.toArray(),
-    database.cursor(),
-  ]);
-  return { sessions, turns, messages, rtcs, cursor };
-}
-
-function say(number: number, text = `message ${number}`): void {
-  server.commit({
-    entity: 'message',
-    data: message(
-      { id: `m-${number}`, session_id: 's-1', global_offset: number },
-      { type: 'markdown', data: text },
-    ),
-  });
-}
-
-async function openedSession(): Promise<Page> {
-  server.commit({ entity: 'session', data: session({ id: 's-1' }) });
-  const page = openPage();
-  await inStep(page);
-  await page.topic.open('s-1');
-  return page;
-}
-
-async function texts(database: Database): Promise<string[]> {
-  return (await database.messagesOf('s-1')).map(
-    ({ content }) => (JSON.parse(content) as { data: string }).data,
-  );
-}
+import { closePage, inStep, openPage, run, server } from '../testing/pages';
+import { dump, openedSession, say, texts } from '../testing/topic';
+import { KEPT_MESSAGES } from './database';
 
 describe('a topic', () => {
   it('loads by query what is there before it subscribes', async () => {
@@ -279,97 +242,4 @@ describe('a topic', () => {
     expect(await page.database.sessions.count()).toBe(0);
     expect(await page.database.messages.count()).toBe(0);
   });
-});
-
-describe('whatever happens on the line', () => {
-  it.each(Array.from({ length: 40 }, (_, index) => index + 1))(
-    'the end is that of in-order delivery (seed %i)',
-    async (seed) => {
-      const random = randomFrom(seed);
-      const below = (end: number) => Math.floor(random() * end);
-      server.commit({ entity: 'session', data: session({ id: 's-1' }) });
-      server.commit({ entity: 'session', data: session({ id: 's-2' }) });
-      const calm = openPage();
-      const rough = openPage();
-      await inStep(calm);
-      await inStep(rough);
-      await calm.topic.open('s-1');
-      await rough.topic.open('s-1');
-      const [calmConnection, roughConnection] = [...server.connections];
-      expect(roughConnection).toBeDefined();
-
-      let held: (() => void)[] = [];
-      const isCalm = (connection: Connection) => connection === calmConnection;
-      server.deliver = (connection, frame) => {
-        if (isCalm(connection)) {
-          connection.send(frame);
-          return;
-        }
-        const choice = random();
-        if (choice < 0.5) {
-          connection.send(frame);
-        } else if (choice < 0.65) {
-          connection.send(frame);
-          connection.send(frame);
-        } else if (choice < 0.85) {
-          held.push(() => connection.send(frame));
-        } else if (choice < 0.95) {
-          // Lost.
-        } else {
-          connection.drop();
-        }
-      };
-      server.rejectsUnrecovered = random() < 0.5;
-      server.maxRecovered = below(8);
-      server.beforeHistory = () => random() < 0.8;
-      const statuses = ['pending', 'sent', 'executing', 'completed', 'failed'] as const;
-      for (let step = 0; step < 60; step++) {
-        switch (below(6)) {
-          case 0:
-            server.commit({
-              entity: 'session',
-              data: session({ id: `s-${1 + below(3)}`, title: `title ${step}` }),
-            });
-            break;
-          case 1: {
-            const id = `r-${below(6)}`;
-            const session_id = id < 'r-3' ? 's-1' : 's-2';
-            const now = server.rtcs.get(id);
-            const at = now ? statuses.indexOf(now.status as (typeof statuses)[number]) : -1;
-            if (at < 3) {
-              server.commit({ entity: 'rtc', data: rtc({ id, session_id, status: statuses[at + 1]! }) });
-            }
-            break;
-          }
-          case 2:
-            server.burn();
-            break;
-          case 3:
-            held.sort(() => random() - 0.5).forEach((send) => send());
-            held = [];
-            break;
-          case 4:
-            await run(50 * below(10));
-            break;
-          default: {
-            const number = 1 + below(30);
-            server.commit({
-              entity: 'message',
-              data: message(
-                { id: `m-${number}`, session_id: number > 6 ? 's-1' : 's-2', global_offset: number },
-                { type: 'markdown', data: `at ${step}` },
-              ),
-            });
-          }
-        }
-      }
-      server.deliver = (connection, frame) => connection.send(frame);
-      server.beforeHistory = () => true;
-      server.commit({ entity: 'session', data: session({ id: 's-1', title: 'the last one' }) });
-      await inStep(calm);
-      await inStep(rough);
-      expect(await dump(rough.database)).toEqual(await dump(calm.database));
-      expect(rough.cleared()).toBe(0);
-    },
-  );
 });

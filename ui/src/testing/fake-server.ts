@@ -45,6 +45,8 @@ type Handlers = { [M in keyof Methods]?: (request: Methods[M]['request']) => Met
 /** One socket as the server sees it. */
 export class Connection {
   readonly subscriptions = new Set<string>();
+  /** How many pings were answered. */
+  pongs = 0;
 
   constructor(
     private readonly server: FakeServer,
@@ -55,7 +57,9 @@ export class Connection {
   /** Takes a frame of one or several commands. */
   receive(text: string): void {
     for (const line of text.split('\n')) {
-      if (line !== '' && line !== '{}') {
+      if (line === '{}') {
+        this.pongs++;
+      } else if (line !== '') {
         this.server.answer(this, JSON.parse(line) as Command);
       }
     }
@@ -66,10 +70,15 @@ export class Connection {
     this.sendText(JSON.stringify(frame));
   }
 
-  /** Ends it as a broken line does. */
-  drop(): void {
+  /** Asks whether the other end is still there. */
+  ping(): void {
+    this.send({});
+  }
+
+  /** Ends it as a broken line does, or with what the server says of it. */
+  drop(code = 1006, reason = 'dropped'): void {
     this.server.connections.delete(this);
-    this.closeWith(1006, 'dropped');
+    this.closeWith(code, reason);
   }
 }
 
@@ -99,6 +108,12 @@ export class FakeServer {
   rejectsUnrecovered = true;
   /** Called before a page of history is sent; gives false to break the line instead. */
   beforeHistory: () => boolean = () => true;
+  /** How often it says that it pings, in seconds; it does so when a test wants it. */
+  pingEvery: number | null = null;
+  /** Whether nobody is there to open a socket to. */
+  isAway = false;
+  /** When somebody tried to open a socket, in milliseconds. */
+  readonly attempts: number[] = [];
 
   /** A socket to this server. */
   accept(send: (text: string) => void, close: (code: number, reason: string) => void): Connection {
@@ -120,7 +135,12 @@ export class FakeServer {
       #isClosed = false;
 
       constructor() {
+        server.attempts.push(Date.now());
         queueMicrotask(() => {
+          if (server.isAway) {
+            this.#end(1006, '');
+            return;
+          }
           this.#connection = server.accept(
             (data) => queueMicrotask(() => this.#isClosed || this.onmessage?.({ data })),
             (code, reason) => this.#end(code, reason),
@@ -194,8 +214,8 @@ export class FakeServer {
   }
 
   /** Breaks every line. */
-  dropAll(): void {
-    [...this.connections].forEach((connection) => connection.drop());
+  dropAll(code?: number, reason?: string): void {
+    [...this.connections].forEach((connection) => connection.drop(code, reason));
   }
 
   /** Answers one command. */
@@ -206,7 +226,8 @@ export class FakeServer {
       fail(109, 'token expired');
     } else if (command.connect) {
       const data = { user_id: this.user, device_id: 'device-1' };
-      connection.send({ id, connect: { client: 'client-1', version: '0', data } });
+      const pings = this.pingEvery === null ? {} : { ping: this.pingEvery, pong: true };
+      connection.send({ id, connect: { client: 'client-1', version: '0', data, ...pings } });
     } else if (command.refresh) {
       connection.send({ id, refresh: { client: 'client-1', version: '0' } });
     } else if (command.subscribe) {

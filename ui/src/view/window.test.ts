@@ -4,7 +4,8 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { button, find, press, type } from '../testing/dom';
 import { message, session, waiting } from '../testing/entities';
-import { app, field, known, one, openPage, openWindow, server, tell, until } from '../testing/window';
+import { app, field, known, one, openPage, openWindow, server, tell, text, until } from '../testing/window';
+import type { ContentData } from '../wire/generated';
 
 describe('a window', () => {
   it('opens another one', async () => {
@@ -145,4 +146,84 @@ describe('a window', () => {
     flushSync();
     expect(find('[role=alert]').textContent).toContain('The folder /x cannot be opened.');
   });
+
+  it('shows the newest reason why it is not connected', async () => {
+    await openWindow();
+    const hint = () => find('.connection').title;
+    server.dropAll(3_001, 'the first reason');
+    await until(() => app.line.phase === 'reconnecting');
+    expect(hint()).toBe('the first reason');
+    await until(() => app.line.phase === 'connected');
+    server.isAway = true;
+    server.dropAll(3_002, 'the second reason');
+    await until(() => app.line.phase === 'reconnecting');
+    expect(hint()).toBe('the second reason');
+    await until(() => hint() !== 'the second reason');
+    expect(hint()).toBe('transport closed');
+    server.isAway = false;
+    await until(() => app.line.phase === 'connected');
+    expect(hint()).toBe('Connected');
+  });
+
+  it('shows a whole text that takes the place of one of equal length', async () => {
+    await opened();
+    say(1, { type: 'markdown', data: 'First\n\n```js\nlet a = 1;\n```' });
+    say(2, { type: 'text', data: 'the same' });
+    await until(() => document.querySelector('.answer .hljs-keyword') !== null);
+    say(1, { type: 'markdown', data: 'First\n\n```js\nlet b = 2;\n```' });
+    say(2, { type: 'text', data: 'the sane' });
+    await until(() => find('.user .said').textContent === 'the sane');
+    expect(find('.answer').textContent).toContain('let b = 2;');
+    expect(find('.answer').textContent).not.toContain('let a = 1;');
+  });
+
+  it.each([
+    ['user_message', { text: 5 }],
+    ['toolcall_input', null],
+    ['markdown', 5],
+    ['user_message', { text: 'a', scenarios: 5 }],
+    ['error', null],
+  ])('shows everything else beside what it cannot show (%s %j)', async (type, data) => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    await opened();
+    say(1, { type: 'text', data: 'before it' });
+    say(2, { type, data } as never);
+    await until(() => app.conversation?.messages.length === 2);
+    say(3, { type: 'markdown', data: 'after it' });
+    await until(() => text().includes('after it'));
+    expect(text()).toContain('before it');
+    say(3, { type: 'markdown', data: 'so it is' });
+    say(4, { type: 'text', data: 'and goes on' });
+    await until(() => text().includes('so it is') && text().includes('and goes on'));
+    // What becomes readable is shown.
+    say(2, { type: 'markdown', data: 'the thing itself' });
+    await until(() => text().includes('the thing itself'));
+    expect(text()).not.toContain('cannot be shown');
+  });
+
+  it('shows the conversation when the list of sessions cannot be shown, and the list when it can', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+    await opened();
+    const strange = session({ id: 's-2', title: 'Strange', updated_at: 'at some time' });
+    server.commit({ entity: 'session', data: strange });
+    await until(() => warn.mock.calls.length > 0);
+    say(1, { type: 'text', data: 'it goes on' });
+    await until(() => text().includes('it goes on'));
+    expect(find('.pane.list').textContent).toContain('cannot be shown');
+    server.commit({ entity: 'session', data: { ...strange, updated_at: '2026-01-02T00:00:00Z' } });
+    await until(() => find('.pane.list').textContent!.includes('Strange'));
+  });
 });
+
+/** Opens a window on a session. */
+async function opened(): Promise<void> {
+  server.commit({ entity: 'session', data: session({ id: 's-1', title: 'A session' }) });
+  (await openWindow()).select('s-1');
+  await until(() => app.conversation?.session !== undefined);
+}
+
+/** Says something in the session, or something else in its place. */
+function say(number: number, content: ContentData): void {
+  const fields = { id: `m-${number}`, session_id: 's-1', global_offset: number };
+  server.commit({ entity: 'message', data: message(fields, content) });
+}

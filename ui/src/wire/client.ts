@@ -1,4 +1,10 @@
-import { Centrifuge, UnauthorizedError, type PublicationContext, type StreamPosition } from 'centrifuge';
+import {
+  Centrifuge,
+  State,
+  UnauthorizedError,
+  type PublicationContext,
+  type StreamPosition,
+} from 'centrifuge';
 
 import { isLineError, SignedOutError, toRpcError } from './errors';
 import type { LiveEvent, Methods, Update } from './generated';
@@ -110,6 +116,12 @@ export class Client {
     this.#centrifuge.on('connecting', ({ reason }) =>
       handlers.state(wasConnected ? { phase: 'reconnecting', reason } : { phase: 'connecting' }),
     );
+    // The library tells only the first reason; of attempts that fail after it, it tells what went wrong.
+    this.#centrifuge.on('error', ({ error }) => {
+      if (wasConnected && this.#centrifuge.state === State.Connecting) {
+        handlers.state({ phase: 'reconnecting', reason: error.message });
+      }
+    });
     this.#centrifuge.on('disconnected', ({ code, reason }) =>
       handlers.state(
         code === 1 || code === INVALID_TOKEN
