@@ -5,9 +5,10 @@ mod limit;
 mod matrix;
 mod random;
 mod stop;
+mod timeout;
 
 use rtc_model::{AssistantBlock, ModelId, Reply, StopReason, Usage};
-use rtc_tool::{Access, Kind, Subject, ToolError};
+use rtc_tool::{Access, ErrorKind, Kind, Subject, ToolError};
 use rtc_types::UpdateAction;
 use rtc_types::{
     ApprovalDecision, ApprovalState, Content, DeviceId, Effect as Changed, ErrorCategory, Mode, Preview,
