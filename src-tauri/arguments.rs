@@ -1,6 +1,6 @@
 //! The command line of the window.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rtc_server::LogLevel;
 
@@ -30,17 +30,30 @@ pub(crate) struct Arguments {
     pub(crate) log_level: LogLevel,
 }
 
-impl Arguments {
-    /// The folder, as it was meant by a program that was started in `from`.
-    pub(crate) fn folder_from(&self, from: &Path) -> Option<PathBuf> {
-        self.folder.as_ref().map(|folder| from.join(folder))
+/// A start of the program.
+#[derive(Debug, Clone)]
+pub(crate) struct Start {
+    /// What it was asked for.
+    pub(crate) arguments: Arguments,
+    /// The folder in which it was started.
+    pub(crate) from: PathBuf,
+}
+
+impl Start {
+    /// The folder to work in, as it was meant where it was named.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        Some(self.from.join(self.arguments.folder.as_ref()?))
     }
 
-    /// Whether these ask for nothing that a program does not do which was started with `first`.
-    pub(crate) fn are_met_by(&self, first: &Self) -> bool {
+    /// Whether this one asks for nothing that a program does not do which was started as the first one.
+    pub(crate) fn is_met_by(&self, first: &Self) -> bool {
+        let config = |start: &Self| Some(start.from.join(start.arguments.config.as_ref()?));
         let is_met = |asked: bool, same: bool| !asked || same;
-        is_met(self.config.is_some(), self.config == first.config)
-            && is_met(self.model.is_some(), self.model == first.model)
+        is_met(self.arguments.config.is_some(), config(self) == config(first))
+            && is_met(
+                self.arguments.model.is_some(),
+                self.arguments.model == first.arguments.model,
+            )
     }
 }
 
@@ -52,23 +65,39 @@ mod tests {
 
     #[test]
     fn a_second_start_is_met_by_the_first_unless_it_asks_for_something_else() {
-        let parse = |line: &str| {
-            let line = std::iter::once("rtc-desktop").chain(line.split_whitespace());
-            Arguments::try_parse_from(line).unwrap()
+        let start = |line: &str| {
+            let (from, line) = line.split_once('>').unwrap();
+            let words = std::iter::once("rtc-desktop").chain(line.split_whitespace());
+            Start {
+                arguments: Arguments::try_parse_from(words).unwrap(),
+                from: PathBuf::from(from.trim()),
+            }
         };
         let table = [
-            ("", "", true),
-            ("", "project", true),
-            ("--config a.toml", "project", true),
-            ("--config a.toml", "--config a.toml", true),
-            ("--config a.toml --model offline", "--model offline", true),
-            ("", "--config a.toml", false),
-            ("--config a.toml", "--config b.toml", false),
-            ("--config a.toml", "--config a.toml --model offline", false),
-            ("--model offline", "--model other", false),
+            ("/one >", "/one >", true),
+            ("/one >", "/two > project", true),
+            ("/one > --config a.toml", "/one > project", true),
+            ("/one > --config a.toml", "/one > --config a.toml", true),
+            ("/one > --config a.toml", "/two > --config /one/a.toml", true),
+            ("/one > --config a.toml", "/two > --config a.toml", false),
+            (
+                "/one > --config a.toml --model offline",
+                "/one > --model offline",
+                true,
+            ),
+            ("/one >", "/one > --config a.toml", false),
+            ("/one > --config a.toml", "/one > --config b.toml", false),
+            (
+                "/one > --config a.toml",
+                "/one > --config a.toml --model offline",
+                false,
+            ),
+            ("/one > --model offline", "/one > --model other", false),
         ];
         for (first, second, met) in table {
-            assert_eq!(parse(second).are_met_by(&parse(first)), met, "{first} | {second}");
+            assert_eq!(start(second).is_met_by(&start(first)), met, "{first} | {second}");
         }
+        let folder = start("/one > project").folder();
+        assert_eq!(folder, Some(PathBuf::from("/one/project")));
     }
 }

@@ -2,21 +2,11 @@
 
 #![allow(clippy::disallowed_macros, reason = "cargo reads what is printed")]
 
-/// What a page may call.
-const COMMANDS: &[&str] = &[
-    "sign_in",
-    "socket_open",
-    "socket_send",
-    "socket_acknowledge",
-    "socket_close",
-    "window_watch",
-    "choose_folder",
-    "open_window",
-    "open_link",
-];
+include!("command_names.rs");
 
 fn main() {
     println!("cargo::rerun-if-changed=src-tauri/capabilities");
+    println!("cargo::rerun-if-changed=src-tauri/command_names.rs");
     let commands = tauri_build::AppManifest::new().commands(COMMANDS);
     let attributes = tauri_build::Attributes::new()
         .app_manifest(commands)

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tauri::ipc::Channel;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::arguments::Start;
 use crate::sockets::{IpcSocket, Sockets};
 
 /// How long the token of a page is valid; it gets the next one by itself.
@@ -133,6 +135,10 @@ pub(crate) struct Desktop {
     /// Those of all pages.
     pub(crate) sockets: Sockets,
     windows: Mutex<HashMap<String, Window>>,
+    /// Further starts that came before there was a window to show them in; nothing once there is one.
+    early: Mutex<Option<Vec<Start>>>,
+    /// The user is asked whether a window is to be closed.
+    pub(crate) is_asking: AtomicBool,
 }
 
 /// How a window is told something.
@@ -150,6 +156,8 @@ impl Desktop {
             opening: watch::Sender::default(),
             sockets: Sockets::default(),
             windows: Mutex::default(),
+            early: Mutex::new(Some(Vec::new())),
+            is_asking: AtomicBool::new(false),
         }
     }
 
@@ -180,6 +188,24 @@ impl Desktop {
     /// Whether a call runs now, which an end of the program would break off.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(&*self.opening.borrow(), Some(Ok(engine)) if engine.is_busy())
+    }
+
+    /// A further start, unless there is no window yet to show it in: then it is kept, as many as may wait.
+    pub(crate) fn unless_early(&self, start: Start) -> Option<Start> {
+        match &mut *self.early.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(early) => {
+                early.truncate(WAITING - 1);
+                early.push(start);
+                None
+            }
+            None => Some(start),
+        }
+    }
+
+    /// There is a window from now on. Gives the starts that came before it.
+    pub(crate) fn shows(&self) -> Vec<Start> {
+        let early = self.early.lock().unwrap_or_else(PoisonError::into_inner).take();
+        early.unwrap_or_default()
     }
 
     /// Ends everything.

@@ -50,7 +50,7 @@ fn show(line: Vec<OsString>) -> ExitCode {
         Ok(code) => program::end(code),
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "rtc-desktop: {error:#}");
-            ExitCode::from(2)
+            program::end(2)
         }
     }
 }

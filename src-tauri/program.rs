@@ -9,7 +9,7 @@ use rtc_app::{App, Options};
 use tauri::{AppHandle, Builder, Manager as _, RunEvent, Runtime, WindowEvent};
 use tauri_plugin_dialog::{DialogExt as _, MessageDialogKind};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Start};
 use crate::desktop::{Desktop, Engine, WindowEvent as Told};
 use crate::{commands, windows};
 
@@ -53,30 +53,38 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
         model: arguments.model.clone(),
         ..Options::default()
     };
-    let pages = App::pages_folder(&options);
-    let program = with_commands(Builder::default());
-    let program = match &pages {
-        // The first plugin of all: a second start ends here.
-        Ok(pages) if !is_alone(&arguments) => program.plugin(single_instance(pages, arguments.clone())),
-        _ => program,
+    // Where there is no such folder any more, only a path from the root leads anywhere.
+    let first = Start {
+        arguments: arguments.clone(),
+        from: std::env::current_dir().unwrap_or_default(),
     };
+    let desktop = App::pages_folder(&options).map(|pages| Arc::new(Desktop::new(pages)));
+    let mut program = with_commands(Builder::default());
+    if let Ok(desktop) = &desktop {
+        program = program.manage(desktop.clone());
+        if !is_alone(&arguments) {
+            // The first plugin of all: a second start ends here.
+            program = program.plugin(single_instance(desktop.pages_folder(), first.clone()));
+        }
+    }
     let program = program
         .plugin(tauri_plugin_dialog::init())
         .plugin(tauri_plugin_opener::init())
         .setup(move |program| {
             let handle = program.handle().clone();
             tauri::async_runtime::spawn(end_when_told(handle.clone()));
-            let desktop = match pages {
-                Ok(pages) => Arc::new(Desktop::new(pages)),
+            let desktop = match desktop {
+                Ok(desktop) => desktop,
                 Err(error) => {
                     give_up(&handle, &error.to_string());
                     return Ok(());
                 }
             };
-            program.manage(desktop.clone());
             let window = windows::open(&handle, None)?;
-            // Where there is no such folder any more, only a path from the root leads anywhere.
-            let folder = arguments.folder_from(&std::env::current_dir().unwrap_or_default());
+            for again in desktop.shows() {
+                started_again(&handle, &first, again);
+            }
+            let folder = first.folder();
             let label = window.label().to_owned();
             tauri::async_runtime::spawn(async move {
                 if open_engine(&handle, &desktop, options).await
@@ -100,7 +108,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<i32> {
                 ..
             } if desktop.is_busy() && program.webview_windows().len() == 1 => {
                 api.prevent_close();
-                windows::ask_before_close(program, &label);
+                windows::ask_before_close(program, &desktop, &label);
             }
             RunEvent::WindowEvent {
                 label,
@@ -166,30 +174,37 @@ fn is_alone(arguments: &Arguments) -> bool {
 }
 
 /// Hands a second start on the same data folder over to the first one.
-fn single_instance<R: Runtime>(pages: &Path, first: Arguments) -> tauri::plugin::TauriPlugin<R> {
+fn single_instance<R: Runtime>(pages: &Path, first: Start) -> tauri::plugin::TauriPlugin<R> {
     let name = blake3::hash(pages.as_os_str().as_encoded_bytes()).to_hex();
     tauri_plugin_single_instance::Builder::new()
         .dbus_id(format!("io.github.rtc_desktop.data_{}", &name[..16]))
-        .callback(move |program, line, from| started_again(program, &first, &line, &PathBuf::from(from)))
+        .callback(move |program, line, from| {
+            if let Ok(arguments) = Arguments::try_parse_from(line) {
+                let from = PathBuf::from(from);
+                started_again(program, &first, Start { arguments, from });
+            }
+        })
         .build()
 }
 
 /// Another start of the program: its folder is opened here, and the window comes forward.
-fn started_again<R: Runtime>(program: &AppHandle<R>, first: &Arguments, line: &[String], from: &Path) {
+fn started_again<R: Runtime>(program: &AppHandle<R>, first: &Start, again: Start) {
     let Some(desktop) = program.try_state::<Arc<Desktop>>() else {
         return;
     };
-    let (Some(label), Ok(arguments)) = (windows::bring_forward(program), Arguments::try_parse_from(line))
-    else {
+    let Some(again) = desktop.unless_early(again) else {
         return;
     };
-    if !arguments.are_met_by(first) {
+    let Some(label) = windows::bring_forward(program) else {
+        return;
+    };
+    if !again.is_met_by(first) {
         let text = "RTC Desktop runs already, with the configuration and model of its first start: those of the second \
                     one are not used. Close it first to start it with others."
             .to_owned();
         desktop.tell(&label, Told::Problem { text });
     }
-    if let Some(folder) = arguments.folder_from(from) {
+    if let Some(folder) = again.folder() {
         let desktop = desktop.inner().clone();
         tauri::async_runtime::spawn(async move { desktop.open_folder(&label, &folder).await });
     }

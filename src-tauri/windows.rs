@@ -100,10 +100,14 @@ pub(crate) fn bring_forward<R: Runtime>(app: &AppHandle<R>) -> Option<String> {
 }
 
 /// Asks whether the last window may be closed although a call runs, and closes it then.
-pub(crate) fn ask_before_close<R: Runtime>(app: &AppHandle<R>, label: &str) {
+pub(crate) fn ask_before_close<R: Runtime>(app: &AppHandle<R>, desktop: &Arc<Desktop>, label: &str) {
     let Some(window) = app.get_webview_window(label) else {
         return;
     };
+    if desktop.is_asking.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let desktop = desktop.clone();
     window
         .dialog()
         .message(
@@ -115,6 +119,7 @@ pub(crate) fn ask_before_close<R: Runtime>(app: &AppHandle<R>, label: &str) {
         .kind(MessageDialogKind::Warning)
         .buttons(MessageDialogButtons::OkCancelCustom("Close anyway".into(), "Keep it open".into()))
         .show(move |is_agreed| {
+            desktop.is_asking.store(false, Ordering::Relaxed);
             if is_agreed {
                 // One that is gone is closed.
                 let _ = window.destroy();

@@ -68,6 +68,28 @@ fn only_the_own_page_in_a_window_of_the_program_is_heard() {
     assert!(is_forbidden(answer.clone()), "{answer:?}");
 }
 
+include!("../command_names.rs");
+
+/// What the library's own zoom keys need.
+const ZOOM: &str = "core:webview:allow-set-webview-zoom";
+
+#[test]
+fn each_command_is_permitted_by_its_name_and_nothing_else_is() {
+    let capability: Value = serde_json::from_str(include_str!("../capabilities/window.json")).unwrap();
+    let permitted: Vec<&str> = capability["permissions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|permission| permission.as_str().unwrap())
+        .collect();
+    let mut expected: Vec<String> = COMMANDS
+        .iter()
+        .map(|command| format!("allow-{}", command.replace('_', "-")))
+        .collect();
+    expected.push(ZOOM.to_owned());
+    assert_eq!(permitted, expected);
+}
+
 #[test]
 fn what_plugins_and_the_library_offer_is_closed_to_pages() {
     let program = program();

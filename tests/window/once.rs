@@ -77,6 +77,10 @@ fn what_no_page_takes_the_device_runs_itself() {
     desk.model.wait_for(3);
     for pause in desk.model.pauses() {
         assert!(pause > PATIENCE, "the call was not left to the page: {pause:?}");
+        assert!(
+            pause < 10 * PATIENCE,
+            "the call was left to the page for too long: {pause:?}"
+        );
     }
     program.signal_page(Signal::SIGCONT);
     page.see("I have counted to 2.");

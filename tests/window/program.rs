@@ -149,7 +149,8 @@ impl<'d> Program<'d> {
         self.end()
     }
 
-    fn has_ended(&mut self) -> bool {
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.process.0.try_wait().expect("its state is known").is_some()
     }
 

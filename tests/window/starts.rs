@@ -71,12 +71,47 @@ fn a_second_start_brings_the_window_forward_with_its_folder() {
         page.see("I have counted to 3.");
     }
     let running = "RTC Desktop runs already, with the configuration and model of its first start";
-    assert_eq!(page.count(running), 0);
     let mut again = desk.command();
     again.args(["--model", "offline"]);
     assert_eq!(Program::start(&desk.screen, again).end().code, Some(0));
     page.see(running);
+    // None of the starts before was told so.
+    assert_eq!(page.text().matches(running).count(), 1);
     assert_eq!(program.close().code, Some(0));
+
+    // What was opened before is offered at the next start.
+    let program = Program::start(&desk.screen, desk.command());
+    let page = program.page();
+    page.see("another project");
+    page.see("No folder is open");
+    assert_eq!(program.close().code, Some(0));
+}
+
+#[test]
+fn of_two_starts_at_once_one_shows_both_folders() {
+    let desk = Desk::new("bypass");
+    let folders = ["one", "two"].map(|name| desk.place.path().join(name));
+    for folder in &folders {
+        std::fs::create_dir(folder).expect("a folder is made");
+    }
+    let starts = folders.each_ref().map(|folder| {
+        let mut command = desk.command();
+        command.arg(folder);
+        Program::start(&desk.screen, command)
+    });
+    let [one, two] = starts;
+    let ended = |program: &mut Program<'_>| program.has_ended();
+    let (mut one, mut two) = (one, two);
+    until_true("one of them ends", || ended(&mut one) || ended(&mut two));
+    let (shown, handed, last) = match ended(&mut one) {
+        true => (two, one, &folders[0]),
+        false => (one, two, &folders[1]),
+    };
+    assert_eq!(handed.end().code, Some(0));
+    let page = shown.page();
+    page.see(last.to_str().expect("a temporary path is Unicode"));
+    shown.window();
+    assert_eq!(shown.close().code, Some(0));
 }
 
 #[test]

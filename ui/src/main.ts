@@ -8,4 +8,12 @@ await new Promise<void>((go) => {
   requestAnimationFrame(() => setTimeout(go));
   setTimeout(go, LONGEST_PAINT_MS);
 });
-await import('./start');
+try {
+  await import('./start');
+} catch (error) {
+  console.error(error);
+  const told = document.querySelector('.frame p');
+  if (told) {
+    told.textContent = 'RTC Desktop cannot be shown: a part of its page was not loaded. Load the page again.';
+  }
+}

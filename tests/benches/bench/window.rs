@@ -79,6 +79,8 @@ pub(crate) fn measure(programs: &Programs, folders: &Folders, effort: Effort) ->
 /// What was seen of a window, and its memory when its page stood still.
 struct Start {
     seen: Seen,
+    /// When a message could be written; a bare window has no place for one.
+    ready: Option<Duration>,
     memory: f64,
 }
 
@@ -138,10 +140,10 @@ fn starts(
 ) -> Result<Vec<Figure>> {
     let (mut ours, mut others) = (Vec::new(), Vec::new());
     for _ in 0..=pairs {
-        others.push(start(screen, bare, &[])?);
+        others.push(start(screen, bare, &[], false)?);
         let place = Workplace::of_binary(headless, &folders.memory)?;
         let (root, data) = (place.root(), place.data());
-        ours.push(start(screen, window, &[&root, Path::new("--data"), &data])?);
+        ours.push(start(screen, window, &[&root, Path::new("--data"), &data], true)?);
     }
     // The first ones have found nothing in the page cache.
     let (ours, others) = (&ours[1..], &others[1..]);
@@ -175,6 +177,14 @@ fn starts(
             "the one by the other, of each pair",
             Unit::Count,
             both(|a, b| a / b, page),
+        ),
+        Figure::samples(
+            "ready",
+            "start → a message can be written",
+            Unit::Milliseconds,
+            ours.iter()
+                .filter_map(|start| start.ready.map(milliseconds))
+                .collect(),
         ),
         Figure::samples(
             "empty",
@@ -215,16 +225,17 @@ fn starts(
     ])
 }
 
-fn start(screen: &mut Screen, program: &Path, arguments: &[&Path]) -> Result<Start> {
+fn start(screen: &mut Screen, program: &Path, arguments: &[&Path], is_ours: bool) -> Result<Start> {
     let mut command = screen.command(program);
     command.args(arguments);
     let began = Instant::now();
     let shown = Shown(command.spawn().context("the window does not start")?);
     let seen = screen.see(began).with_context(|| program.display().to_string())?;
+    let ready = is_ours.then(|| screen.see_ready(began)).transpose()?;
     screen.settle()?;
     let memory = tree_memory(shown.0.id())? as f64 / 1e6;
     shown.end(screen)?;
-    Ok(Start { seen, memory })
+    Ok(Start { seen, ready, memory })
 }
 
 /// Reads with the window and without.
@@ -280,7 +291,7 @@ fn turn(
     desk.choose(&mut command);
     let began = Instant::now();
     let shown = Shown(command.spawn().context("the window does not start")?);
-    screen.see(began).context("a window for a turn")?;
+    screen.see_ready(began).context("a window for a turn")?;
     screen.settle()?;
     screen.hands(&["mousemove", MESSAGE[0], MESSAGE[1], "click", "1"])?;
     screen.hands(&["type", "--delay", "5", "go on"])?;

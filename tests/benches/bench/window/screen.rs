@@ -22,6 +22,9 @@ const PIXEL_BYTES: usize = 4;
 /// Every so many lines of pixels are looked at; a line of text is higher.
 const LINE_STEP: usize = 8;
 
+/// From this line on downwards a message is written, in pixels.
+const COMPOSER: usize = 720;
+
 /// With so many colours a text is shown, whose edges are soft. A window that is still empty has one.
 const COLOURS: usize = 8;
 
@@ -166,6 +169,18 @@ impl Screen {
         }
     }
 
+    /// Waits until the place for a message is there, and gives how long that took.
+    pub(super) fn see_ready(&mut self, began: Instant) -> Result<Duration> {
+        loop {
+            self.pixels.look()?;
+            if self.pixels.is_ready() {
+                return Ok(began.elapsed());
+            }
+            ensure!(began.elapsed() < LONGEST, "no place for a message is shown");
+            std::thread::sleep(PAUSE);
+        }
+    }
+
     /// Waits until nothing changes any more but a caret.
     pub(super) fn settle(&mut self) -> Result<()> {
         let began = Instant::now();
@@ -281,21 +296,31 @@ impl Pixels {
 
     /// Whether a text is shown in it.
     fn is_page(&self) -> bool {
-        let mut colours: Vec<[u8; 3]> = Vec::with_capacity(COLOURS);
-        for pixel in self.pixels() {
-            if !colours.contains(&pixel) {
-                colours.push(pixel);
-            }
-            if colours.len() == COLOURS {
-                return self.is_window();
-            }
-        }
-        false
+        has_text(self.pixels()) && self.is_window()
+    }
+
+    /// Whether a text is shown where a message is written, which the frame of a page without its script has not.
+    fn is_ready(&self) -> bool {
+        has_text(self.pixels().skip(COMPOSER.div_ceil(LINE_STEP) * WIDTH)) && self.is_window()
     }
 
     fn is_clear(&self) -> bool {
         self.pixels().all(|pixel| pixel == EMPTY)
     }
+}
+
+/// Whether there are as many colours as a text has with its soft edges.
+fn has_text(pixels: impl Iterator<Item = [u8; 3]>) -> bool {
+    let mut colours: Vec<[u8; 3]> = Vec::with_capacity(COLOURS);
+    for pixel in pixels {
+        if !colours.contains(&pixel) {
+            colours.push(pixel);
+        }
+        if colours.len() == COLOURS {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -330,19 +355,26 @@ mod tests {
             (20..40, 30..50) => [10 * (x - 20) as u8; 3],
             _ => [250; 3],
         };
+        let written = |x: usize, y: usize| text(x, y.saturating_sub(700));
         let half = |x: usize, y: usize| if y < 400 { text(x, y) } else { EMPTY };
         let table = [
-            (pixels(|_, _| EMPTY), [true, false, false]),
-            (pixels(|_, _| [250; 3]), [false, true, false]),
+            (pixels(|_, _| EMPTY), [true, false, false, false]),
+            (pixels(|_, _| [250; 3]), [false, true, false, false]),
             (
                 pixels(|x, _| [if x < 300 { 240 } else { 250 }; 3]),
-                [false, true, false],
+                [false, true, false, false],
             ),
-            (pixels(text), [false, true, true]),
-            (pixels(half), [false, false, false]),
+            (pixels(text), [false, true, true, false]),
+            (pixels(written), [false, true, true, true]),
+            (pixels(half), [false, false, false, false]),
         ];
         for (number, (pixels, expected)) in table.iter().enumerate() {
-            let got = [pixels.is_clear(), pixels.is_window(), pixels.is_page()];
+            let got = [
+                pixels.is_clear(),
+                pixels.is_window(),
+                pixels.is_page(),
+                pixels.is_ready(),
+            ];
             assert_eq!(got, *expected, "{number}");
         }
     }
