@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `lock` | held while the store is open; contains the process id |
 //! | `store.json` | schema, oldest reader, epoch, and the revision at the last clean close ([`header`]) |
+//! | `acknowledged` | the revision of the last commit that was flushed ([`acknowledged`]) |
 //! | `db/` | the database, one tree ([`layout`]) |
 //! | `blobs/ab/cdef…` | values over 64 KiB, by their BLAKE3 hash ([`blobs`]) |
 //! | `reserve`, `reserve-opening` | room that is given up when the disk fills ([`reserve`]) |
@@ -13,6 +14,7 @@
 //! read from it. Only what was written or read lately is there at once ([`recent`]).
 #![allow(clippy::disallowed_methods)] // This crate is one of those that touch files.
 
+mod acknowledged;
 mod blobs;
 mod committer;
 mod files;

@@ -275,6 +275,9 @@ fn what_pages_keep_is_for_its_user_only() {
         ..Options::default()
     };
     let pages = App::pages_folder(&options).unwrap();
-    assert_eq!(std::fs::metadata(&pages).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(
+        std::fs::metadata(&pages).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
     assert_eq!(App::pages_folder(&options).unwrap(), pages);
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::acknowledged::Acknowledged;
 use super::blobs::Blobs;
 use super::committer::{Committer, QUEUE_BATCHES, Request, is_named};
 use super::header::{Header, Schema};
@@ -86,8 +87,7 @@ pub(super) fn prepare(
                 .as_ref()
                 .map_or(Revision(0), |header| Revision(header.revision));
             if revision < header_revision {
-                let detail = format!("it ends at commit {} of {}", revision.0, header_revision.0);
-                return Err(Error::damaged(&path, detail));
+                return Err(ends_early(&path, revision, header_revision));
             }
             (schema, revision)
         }
@@ -95,9 +95,19 @@ pub(super) fn prepare(
         (None, None) if !tree.is_empty() => return Err(Error::damaged(&path, "it does not say what it is")),
         (None, None) => (create(folder, &path, tree, &device)?, Revision(0)),
     };
+    let (acknowledged, noted) = Acknowledged::open(folder, &schema);
+    if revision < noted {
+        return Err(ends_early(&path, revision, noted));
+    }
     let header_revision = match &header {
         Some(header) => Revision(header.revision),
         None => {
+            if revision > Revision(0) {
+                // What the header says has to be on the device.
+                device
+                    .sync_data()
+                    .map_err(file_error("sync the database", &path))?;
+            }
             Header {
                 schema: schema.clone(),
                 revision: revision.0,
@@ -132,12 +142,19 @@ pub(super) fn prepare(
         device,
         schema,
         revision,
+        acknowledged,
         header_revision,
         stopped: None,
         unnamed: Vec::new(),
         unflushed: false,
     };
     Ok((committer, sender))
+}
+
+/// A database that has lost commits which were acknowledged.
+fn ends_early(path: &Path, revision: Revision, acknowledged: Revision) -> Error {
+    let detail = format!("it ends at commit {} of {}", revision.0, acknowledged.0);
+    Error::damaged(path, detail)
 }
 
 fn take_lock(folder: &Path) -> Result<File, Error> {
