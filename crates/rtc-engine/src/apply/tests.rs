@@ -54,6 +54,7 @@ impl Lane {
         let now = rtc_types::Timestamp::from_millisecond(1_800_000_000_000 + self.clock as i64).unwrap();
         let given = Given {
             rules: self.rules.clone(),
+            rules_are_damaged: false,
             stamp: Stamp {
                 now,
                 entropy: self.clock,
@@ -618,6 +619,7 @@ fn the_first_sight_of_a_call_is_an_update() {
     let turn = lane.begin();
     let given = Given {
         rules: Vec::new(),
+        rules_are_damaged: false,
         stamp: Stamp {
             now: Timestamp::UNIX_EPOCH,
             entropy: 1,
