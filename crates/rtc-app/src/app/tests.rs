@@ -60,9 +60,17 @@ impl Place {
         };
         // No script runs here.
         let workers = Workers::new(PathBuf::new());
-        App::assemble(store, self.identity, &data, Config::default(), answering, workers)
-            .await
-            .unwrap()
+        App::assemble(
+            store,
+            self.identity,
+            &data,
+            Config::default(),
+            answering,
+            workers,
+            None,
+        )
+        .await
+        .unwrap()
     }
 
     fn files(&self) -> BTreeMap<String, String> {

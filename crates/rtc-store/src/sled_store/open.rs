@@ -14,6 +14,7 @@ use super::acknowledged::Acknowledged;
 use super::blobs::Blobs;
 use super::committer::{Committer, QUEUE_BATCHES, Request, is_named};
 use super::header::{Header, Schema};
+use super::original::Original;
 use super::recent::Recent;
 use super::reserve::Reserve;
 use super::snapshot::{Undo, database_failure};
@@ -36,6 +37,35 @@ pub(super) fn open(folder: &Path, options: &SledOptions) -> Result<SledStore, Er
     start(committer, requests)
 }
 
+/// See [`SledStore::open_or_set_aside`](super::SledStore::open_or_set_aside).
+pub(super) fn open_or_set_aside(
+    folder: &Path,
+    aside: &Path,
+    options: &SledOptions,
+) -> Result<(SledStore, Option<Error>), Error> {
+    let lock = lock_folder(folder)?;
+    let found = match load(folder, options) {
+        Ok(loaded) => {
+            let (committer, requests) = loaded.locked(folder, lock);
+            return Ok((start(committer, requests)?, None));
+        }
+        Err(error @ Error::Damaged { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    fs::rename(folder, aside)
+        .and_then(|()| sync_parent(folder))
+        .map_err(|error| {
+            Error::damaged(
+                folder,
+                format!("{found}; moving it to {} failed: {error}", aside.display()),
+            )
+        })?;
+    let store = open(folder, options)?;
+    // Until now, so that nobody has looked at the folder in between.
+    drop(lock);
+    Ok((store, Some(found)))
+}
+
 /// Starts the committing thread.
 pub(super) fn start(committer: Committer, requests: mpsc::Sender<Request>) -> Result<SledStore, Error> {
     let shared = Arc::clone(&committer.shared);
@@ -56,17 +86,86 @@ pub(super) fn prepare(
     folder: &Path,
     options: &SledOptions,
 ) -> Result<(Committer, mpsc::Sender<Request>), Error> {
-    let file_error = |action, path: &Path| {
-        let path = path.to_owned();
-        move |error| Error::file(action, &path, error)
-    };
-    files::create_folder(folder).map_err(file_error("create the folder", folder))?;
-    let lock = take_lock(folder)?;
+    let lock = lock_folder(folder)?;
+    Ok(load(folder, options)?.locked(folder, lock))
+}
 
+/// Makes the folder if need be, and takes its lock.
+fn lock_folder(folder: &Path) -> Result<File, Error> {
+    files::create_folder(folder).map_err(|error| Error::file("create the folder", folder, error))?;
+    take_lock(folder)
+}
+
+/// What is in the folder of a store, which is locked.
+struct Loaded {
+    database: Database,
+    blobs: Blobs,
+    reserve: Reserve,
+    device: File,
+    schema: Schema,
+    revision: Revision,
+    acknowledged: Acknowledged,
+    header_revision: Revision,
+}
+
+impl Loaded {
+    fn locked(self, folder: &Path, lock: File) -> (Committer, mpsc::Sender<Request>) {
+        let shared = Arc::new(Shared {
+            database: self.database,
+            blobs: self.blobs,
+            reserve: self.reserve,
+            undo: RwLock::new(Undo::new()),
+            recent: Recent::new(),
+            reading: RwLock::new(()),
+            folder: folder.to_owned(),
+            epoch: self.schema.epoch(),
+            _lock: lock,
+        });
+        let (sender, requests) = mpsc::channel(QUEUE_BATCHES);
+        let committer = Committer {
+            shared,
+            requests,
+            device: self.device,
+            schema: self.schema,
+            revision: self.revision,
+            acknowledged: self.acknowledged,
+            header_revision: self.header_revision,
+            stopped: None,
+            unnamed: Vec::new(),
+            unflushed: false,
+        };
+        (committer, sender)
+    }
+}
+
+/// Reads the store. One that is damaged is left as it was found.
+fn load(folder: &Path, options: &SledOptions) -> Result<Loaded, Error> {
     let header = Header::read(folder)?;
     if let Some(header) = &header {
         header.schema.check()?;
     }
+    let database = folder.join("db");
+    if header.is_some() && !database.join("db").exists() {
+        // sled would make another one.
+        return Err(Error::damaged(&database, "its content is gone"));
+    }
+    let original = Original::of(folder);
+    let loaded = load_database(folder, header.as_ref(), options);
+    if let Some(original) = original {
+        if matches!(loaded, Err(Error::Damaged { .. })) {
+            original.put_back();
+        } else {
+            original.remove();
+        }
+    }
+    loaded
+}
+
+fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) -> Result<Loaded, Error> {
+    let file_error = |action, path: &Path| {
+        let path = path.to_owned();
+        move |error| Error::file(action, &path, error)
+    };
     // Before the database: if the disk is full, the reserve gives it the room it needs to open.
     let reserve = Reserve::new(folder);
     let path = folder.join("db");
@@ -79,13 +178,11 @@ pub(super) fn prepare(
     let device = File::options().write(true).open(path.join("db"));
     let device = device.map_err(file_error("open the file", &path))?;
 
-    let (schema, revision) = match (read_schema(tree, &path)?, &header) {
+    let (schema, revision) = match (read_schema(tree, &path)?, header) {
         (Some(schema), _) => {
             schema.check()?;
             let revision = read_revision(tree, &path)?;
-            let header_revision = header
-                .as_ref()
-                .map_or(Revision(0), |header| Revision(header.revision));
+            let header_revision = header.map_or(Revision(0), |header| Revision(header.revision));
             if revision < header_revision {
                 return Err(ends_early(&path, revision, header_revision));
             }
@@ -99,7 +196,7 @@ pub(super) fn prepare(
     if revision < noted {
         return Err(ends_early(&path, revision, noted));
     }
-    let header_revision = match &header {
+    let header_revision = match header {
         Some(header) => Revision(header.revision),
         None => {
             if revision > Revision(0) {
@@ -124,31 +221,26 @@ pub(super) fn prepare(
     // Now that the database has what it needs.
     reserve.room();
 
-    let shared = Arc::new(Shared {
+    Ok(Loaded {
         database,
         blobs,
         reserve,
-        undo: RwLock::new(Undo::new()),
-        recent: Recent::new(),
-        reading: RwLock::new(()),
-        folder: folder.to_owned(),
-        epoch: schema.epoch(),
-        _lock: lock,
-    });
-    let (sender, requests) = mpsc::channel(QUEUE_BATCHES);
-    let committer = Committer {
-        shared,
-        requests,
         device,
         schema,
         revision,
         acknowledged,
         header_revision,
-        stopped: None,
-        unnamed: Vec::new(),
-        unflushed: false,
-    };
-    Ok((committer, sender))
+    })
+}
+
+/// Waits until the name of a folder is on the device.
+fn sync_parent(folder: &Path) -> io::Result<()> {
+    match folder.parent() {
+        // The parent of a single relative name is written as nothing.
+        Some(parent) if parent.as_os_str().is_empty() => files::sync_folder(Path::new(".")),
+        Some(parent) => files::sync_folder(parent),
+        None => Ok(()),
+    }
 }
 
 /// A database that has lost commits which were acknowledged.
@@ -339,12 +431,7 @@ fn create(folder: &Path, path: &Path, tree: &sled::Tree, device: &File) -> Resul
         .and_then(|()| device.sync_all())
         .and_then(|()| files::sync_folder(path))
         .and_then(|()| files::sync_folder(folder))
-        .and_then(|()| match folder.parent() {
-            // The parent of a single relative name is written as nothing.
-            Some(parent) if parent.as_os_str().is_empty() => files::sync_folder(Path::new(".")),
-            Some(parent) => files::sync_folder(parent),
-            None => Ok(()),
-        });
+        .and_then(|()| sync_parent(folder));
     synced.map_err(|error| Error::file("create the database", path, error))?;
     Ok(schema)
 }
