@@ -310,7 +310,7 @@ async fn a_store_that_was_set_aside_is_told_to_every_page() {
     assert_eq!(std::fs::read(aside.join("store.json")).unwrap(), b"{");
     let mut live = app.engine().live();
     for _ in 0..2 {
-        ask(&app, "v1.models.list", json!({})).await.unwrap();
+        call(&app, "v1.models.list", json!({})).await.unwrap();
         let event = live.recv().await.unwrap();
         assert!(
             matches!(&event, rtc_engine::Live::Trouble { code: Code::StoreDamaged, message, .. } if *message == told),
