@@ -32,6 +32,9 @@ const LOCK_WAIT: Duration = Duration::from_millis(20);
 /// thread takes space back: with longer waits the files grow to several times their content.
 const BACKGROUND_MILLISECONDS: u64 = 50;
 
+/// A database of at most this many bytes is read once when it is opened; for a larger one that takes too long, and its pages stay in memory.
+const MOST_READ_THROUGH: u64 = 16 * 1024 * 1024;
+
 pub(super) fn open(folder: &Path, options: &SledOptions) -> Result<SledStore, Error> {
     let (committer, requests) = prepare(folder, options)?;
     start(committer, requests)
@@ -178,6 +181,14 @@ fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) 
     let device = File::options().write(true).open(path.join("db"));
     let device = device.map_err(file_error("open the file", &path))?;
 
+    let length = device
+        .metadata()
+        .map_err(file_error("look at the file", &path))?
+        .len();
+    if length <= MOST_READ_THROUGH {
+        read_through(tree, &path)?;
+    }
+
     let (schema, revision) = match (read_schema(tree, &path)?, header) {
         (Some(schema), _) => {
             schema.check()?;
@@ -240,6 +251,16 @@ fn sync_parent(folder: &Path) -> io::Result<()> {
         Some(parent) if parent.as_os_str().is_empty() => files::sync_folder(Path::new(".")),
         Some(parent) => files::sync_folder(parent),
         None => Ok(()),
+    }
+}
+
+/// Reads every page once: after one that it cannot read sled does nothing more, so that is told before anything has begun.
+fn read_through(tree: &sled::Tree, path: &Path) -> Result<(), Error> {
+    // sled panics on some damages.
+    let read = catch_unwind(AssertUnwindSafe(|| tree.iter().try_for_each(|row| row.map(drop))));
+    match read {
+        Ok(read) => read.map_err(|error| database_failure("read the database", path, error)),
+        Err(_) => Err(Error::damaged(path, "the database panicked on it")),
     }
 }
 

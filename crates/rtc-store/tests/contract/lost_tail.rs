@@ -156,3 +156,30 @@ async fn a_damaged_end_of_the_log_is_told_also_after_a_kill() {
         assert_eq!(killed.outcome(&zeroed).await, Outcome::Told, "zero from {place}");
     }
 }
+
+#[tokio::test]
+async fn a_page_that_cannot_be_read_is_told_when_the_store_is_opened() {
+    // Opened once more, its end is known to the database, and the pages are read only when they are asked for.
+    let killed = Killed::after(60, 500).await;
+    let log = killed.log();
+    let mut told = 0;
+    for place in (600..end_of(log)).step_by(1999) {
+        let folder = killed.with_log(log);
+        drop(open(folder.path()));
+        let path = folder.path().join("db/db");
+        let damaged = flipped(&fs::read(&path).unwrap(), place);
+        fs::write(&path, damaged).unwrap();
+        let Ok(store) = SledStore::open(folder.path(), &SledOptions::default()) else {
+            told += 1;
+            continue;
+        };
+        for (key, value) in &killed.expected {
+            assert_eq!(
+                store.get(key).await.unwrap().unwrap().value,
+                *value,
+                "byte {place} flipped"
+            );
+        }
+    }
+    assert!(told > 5, "{told}");
+}
