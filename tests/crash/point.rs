@@ -73,7 +73,8 @@ fn kind(call: &SystemCall, place: &Workplace) -> Option<Kind> {
     if call.name == "fdatasync" && call.path == database.join("db") {
         return Some(Kind::Commit);
     }
-    if call.path.starts_with(database) {
+    // What is noted after each commit belongs to its log.
+    if call.path.starts_with(database) || call.path == place.data().join("store/acknowledged") {
         return Some(Kind::Log);
     }
     let pre_images = place.data().join("pre-images");

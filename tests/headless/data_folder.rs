@@ -9,7 +9,7 @@ use crate::place::{alone, content, project, request, tidy};
 use rtc_tests::dialogue::{Dialogue, run};
 
 /// The same command without the rights that root has over files of its own that it may not read.
-fn without_rights(command: Command) -> Option<Command> {
+pub(crate) fn without_rights(command: Command) -> Option<Command> {
     let temporary = tempfile::tempdir().expect("a temporary folder");
     let owner = std::fs::metadata(temporary.path())
         .expect("the folder is there")

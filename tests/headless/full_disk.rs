@@ -14,13 +14,13 @@ use rtc_tests::dialogue::{Dialogue, Ended, run};
 const FILLER: &str = "lost+found/filler";
 
 /// A small file system of its own, unmounted with the test.
-struct Disk {
+pub(crate) struct Disk {
     folder: PathBuf,
 }
 
 impl Disk {
     /// `None` where this user may not mount.
-    fn mount(folder: PathBuf, megabytes: u32) -> Option<Self> {
+    pub(crate) fn mount(folder: PathBuf, megabytes: u32) -> Option<Self> {
         std::fs::create_dir_all(&folder).expect("a folder is made");
         let mounted = Command::new("mount")
             .args([
@@ -58,6 +58,16 @@ impl Disk {
                 }
             }
         }
+    }
+
+    /// Whether nothing may be written.
+    pub(crate) fn read_only(&self, is_read_only: bool) {
+        let option = if is_read_only { "remount,ro" } else { "remount,rw" };
+        let mounted = Command::new("mount")
+            .args(["-o", option])
+            .arg(&self.folder)
+            .status();
+        assert!(mounted.is_ok_and(|status| status.success()), "{option}");
     }
 
     fn free(&self) {

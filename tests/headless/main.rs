@@ -9,6 +9,7 @@
 
 mod asking;
 mod bad_input;
+mod damaged_store;
 mod data_folder;
 mod demo;
 mod files;

@@ -11,7 +11,7 @@ use rtc_realtime::{Rpc, Services};
 use rtc_script::{Script, Workers};
 use rtc_store::{SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
-use rtc_types::{DeviceId, Project, UserId};
+use rtc_types::{Clock, DeviceId, Project, UserId};
 use tokio_util::sync::CancellationToken;
 
 use crate::data::Identity;
@@ -114,20 +114,39 @@ impl App {
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
                 data::is_used(&folder)?;
                 data::make(&folder)?;
-                let store = SledStore::open(&folder.join(data::STORE), &SledOptions::default());
-                let store = store.map_err(|error| match error {
+                let aside = data::unused(&folder, &format!("{}.damaged", data::STORE), SystemClock.now());
+                let opened =
+                    SledStore::open_or_set_aside(&folder.join(data::STORE), &aside, &SledOptions::default());
+                let (store, found) = opened.map_err(|error| match error {
                     // The user knows the folder that was named, not the one within.
                     rtc_store::Error::Busy { .. } => Error::InUse(folder.clone()),
+                    rtc_store::Error::Io { .. } => Error::Data {
+                        path: folder.clone(),
+                        reason: error.to_string(),
+                    },
                     other => other.into(),
                 })?;
-                Ok((store, data::identity(&folder)?))
+                let set_aside = found.map(|found| set_aside(&found, &aside));
+                Ok((store, data::identity(&folder)?, set_aside))
             })
         };
-        let (store, identity) = opening.await.map_err(|error| Error::Data {
+        let (store, identity, set_aside) = opening.await.map_err(|error| Error::Data {
             path: folder.clone(),
             reason: error.to_string(),
         })??;
-        Self::assemble(Arc::new(store), identity, &folder, config, answering, workers).await
+        if let Some(told) = &set_aside {
+            tracing::error!("{told}");
+        }
+        Self::assemble(
+            Arc::new(store),
+            identity,
+            &folder,
+            config,
+            answering,
+            workers,
+            set_aside,
+        )
+        .await
     }
 
     /// Puts everything together over an open store.
@@ -138,6 +157,7 @@ impl App {
         config: Config,
         answering: Answering,
         workers: Workers,
+        set_aside: Option<String>,
     ) -> Result<Self, Error> {
         // What they keep is the content of files of the user: for its owner only.
         data::make(&folder.join("scratch"))?;
@@ -185,6 +205,7 @@ impl App {
             own_data: own_data.clone(),
             clock,
             places,
+            set_aside,
             writing: Arc::default(),
             projects: std::sync::Mutex::default(),
         };
@@ -211,6 +232,11 @@ impl App {
     /// The user of this installation.
     pub fn user(&self) -> UserId {
         self.user
+    }
+
+    /// What the user has to know of the start: that what was stored could not be read, and where it is kept.
+    pub fn notice(&self) -> Option<&str> {
+        self.realtime.set_aside.as_deref()
     }
 
     /// This device.
@@ -298,6 +324,21 @@ impl App {
         self.executor.shut_down();
         self.engine.shut_down();
     }
+}
+
+/// What the user is told when their store was set aside.
+fn set_aside(found: &rtc_store::Error, aside: &Path) -> String {
+    let detail = match found {
+        rtc_store::Error::Damaged { path, detail } => format!("{}: {detail}", path.display()),
+        other => other.to_string(),
+    };
+    format!(
+        "the sessions kept so far cannot be read ({detail}). All of it was moved aside to {}, where it is kept as it was \
+         found; nothing of it was taken over, and this start begins with no sessions. To try it again, close the program \
+         and rename that folder back to `{}`",
+        aside.display(),
+        data::STORE
+    )
 }
 
 /// The file of this program.

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use rtc_types::{DeviceId, UserId};
+use rtc_types::{DeviceId, Timestamp, UserId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -81,6 +81,18 @@ pub(crate) fn make(path: &Path) -> Result<(), Error> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path).map_err(failed)
+}
+
+/// A path within a folder that nothing has: a name, the time, and a number if need be.
+pub(crate) fn unused(folder: &Path, name: &str, now: Timestamp) -> PathBuf {
+    let name = format!("{name}-{}", now.strftime("%Y%m%d-%H%M%S"));
+    let mut path = folder.join(&name);
+    let mut number = 1;
+    while path.symlink_metadata().is_ok() {
+        number += 1;
+        path = folder.join(format!("{name}-{number}"));
+    }
+    path
 }
 
 /// A folder by its path without links, by which it is the same whatever it was called.

@@ -41,13 +41,8 @@ impl AppHost {
     /// What the user has decided; `None` where that cannot be read.
     async fn policy(&self, session: &Session) -> Option<Policy> {
         let engine = self.engine.connected()?;
-        let rules = engine.rules(session.project_id).await.ok()?;
-        let session_rules = engine.session(session.id).await.ok()??.private.rules;
-        Some(Policy {
-            mode: session.mode,
-            rules,
-            session_rules,
-        })
+        let stored = engine.session(session.id).await.ok()??;
+        engine.policy(&stored).await.ok()
     }
 
     async fn root(&self, session: &Session) -> Option<PathBuf> {

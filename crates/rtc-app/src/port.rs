@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use rtc_engine::{Call, Command, Done, Engine, Outcome, SessionState, StoredSession, WeakEngine};
 use rtc_executor::{Claimed, OpenCall, Port, PortError, Started, Terms};
-use rtc_tool::{Access, Policy, Progress, ToolError};
+use rtc_tool::{Access, Progress, ToolError};
 use rtc_types::{Code, DeviceId, RtcId, SessionId};
 use serde_json::Value;
 
@@ -59,17 +59,7 @@ impl EnginePort {
     }
 
     async fn terms(&self, session: &StoredSession, call: &Call) -> Result<Terms, PortError> {
-        let rules = self
-            .engine()?
-            .rules(session.entity.project_id)
-            .await
-            .map_err(port_error)?;
-        let session_rules = session.private.rules.clone();
-        let policy = Policy {
-            mode: session.entity.mode,
-            rules,
-            session_rules,
-        };
+        let policy = self.engine()?.policy(session).await.map_err(port_error)?;
         let consent = call.stored.consented();
         let consent = match call.stored.private.subject.access {
             Access::Read | Access::Write => consent,

@@ -12,11 +12,13 @@ use rtc_executor::{Executor, Folders, PortError, Ran as RunEnded};
 use rtc_realtime::{Caller, Rpc, Scope as TokenScope, Source, Sources};
 use rtc_tool::{Kind, Registry};
 use rtc_types::{
-    ApprovalState, Clock, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, ToolKind, UserId,
+    ApprovalState, Clock, Code, DeviceId, Mode, OutcomeKnown, Project, ProjectId, RtcId, SessionId, ToolKind,
+    UserId,
 };
 use rtc_wire::rpc::{Item, Items, Method, Ran, Reply, Request, RpcError, Scope, Success, ToolEntry};
 use serde::Serialize;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::{Error, Models};
 
@@ -42,6 +44,8 @@ pub(crate) struct Realtime {
     pub(crate) clock: Arc<dyn Clock>,
     /// The folders of this machine.
     pub(crate) places: Arc<Folders>,
+    /// What was set aside at the start, in words for the user.
+    pub(crate) set_aside: Option<String>,
     /// Held while the user writes a file.
     pub(crate) writing: Arc<tokio::sync::Mutex<()>>,
     /// The folders that are open, the first one first.
@@ -102,6 +106,12 @@ impl Realtime {
         let request = match request {
             Request::ToolsList(_) => return told(self.list_tools()),
             Request::ModelsList(_) => {
+                // A page asks for them whenever it connects.
+                if let Some(told) = &self.set_aside {
+                    let of_none = SessionId::new(Uuid::nil());
+                    self.engine
+                        .tell_trouble(of_none, Code::StoreDamaged, told.clone());
+                }
                 let models = self.models.list(self.model.as_deref());
                 let items = models.map_err(|error| RpcError::new(Code::Internal, error.to_string()))?;
                 return told(Items { items });
@@ -206,8 +216,14 @@ impl Realtime {
                     Some(project) => self.trusts(project).await,
                     None => true,
                 };
-                if is_free {
-                    self.engine.wake(session.id).await?;
+                if is_free && let Err(error) = self.engine.wake(session.id).await {
+                    if error.code() == Code::ShuttingDown {
+                        return Err(error);
+                    }
+                    // It is alone with that: the others go on.
+                    tracing::error!(%error, session = %session.id, "what was left in the middle does not go on");
+                    self.engine
+                        .tell_trouble(session.id, error.code(), error.to_string());
                 }
             }
             Ok::<_, rtc_engine::Error>(())

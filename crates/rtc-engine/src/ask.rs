@@ -244,12 +244,7 @@ impl Ask {
         let Some(session) = state.session else {
             return Ok(Vec::new());
         };
-        let rules = self.inner.rules_for(session.entity.project_id).await?;
-        let policy = Policy {
-            mode: session.entity.mode,
-            rules,
-            session_rules: session.private.rules,
-        };
+        let policy = self.inner.policy(&session).await?;
         let last = reply.blocks.len().saturating_sub(1);
         let mut planned: Vec<PlannedCall> = Vec::new();
         for (at, block) in reply.blocks.iter().enumerate() {

@@ -408,6 +408,8 @@ pub enum Effect {
 pub struct Given {
     /// The user's rules that concern the session.
     pub rules: Vec<Rule>,
+    /// There are rules that cannot be read: what they forbid is not known.
+    pub rules_are_damaged: bool,
     /// Time and randomness.
     pub stamp: rtc_types::Stamp,
 }

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::command::{Done, Effect, Given, Step, Write};
 use crate::state::SessionState;
 use crate::stored::{MessagePrivate, StoredMessage, StoredRtc, StoredTurn};
+use crate::user::mode_in_force;
 
 pub(crate) struct Draft {
     pub(crate) state: SessionState,
@@ -20,6 +21,7 @@ pub(crate) struct Draft {
     pub(crate) effects: Vec<Effect>,
     pub(crate) provisional: bool,
     rules: Vec<rtc_types::Rule>,
+    rules_are_damaged: bool,
     before: SessionState,
     writes: Vec<Write>,
     items: Vec<UpdateItem>,
@@ -34,6 +36,7 @@ impl Draft {
             effects: Vec::new(),
             provisional: false,
             rules: given.rules.clone(),
+            rules_are_damaged: given.rules_are_damaged,
             before: state.clone(),
             writes: Vec::new(),
             items: Vec::new(),
@@ -49,7 +52,7 @@ impl Draft {
             .map(|session| session.private.rules.clone())
             .unwrap_or_default();
         Policy {
-            mode: self.state.mode(),
+            mode: mode_in_force(self.state.mode(), self.rules_are_damaged),
             rules: self.rules.clone(),
             session_rules,
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use rtc_realtime::{LiveEvent, Position};
 use rtc_store::{Offset, Room, Store};
-use rtc_tool::{Kind, Progress, ToolError, ToolHandle};
+use rtc_tool::{Kind, Policy, Progress, ToolError, ToolHandle};
 use rtc_types::{
     Clock, Code, DeviceId, Message, MessageId, Project, ProjectId, RtcId, Rule, Session, SessionId, Update,
     UserId,
@@ -18,11 +18,11 @@ use crate::ask::{LiveText, Written};
 use crate::command::{Command, Done, Fork, Outcome, Send};
 use crate::host::Host;
 use crate::lane::{Lane, LaneSender};
-use crate::records::Records;
+use crate::records::{Readable, Records};
 use crate::state::SessionState;
 use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn};
 use crate::stream::Stream;
-use crate::user::{Rules, UserCommand, UserLane};
+use crate::user::{Rules, UserCommand, UserLane, mode_in_force};
 use crate::{Error, Keys, source};
 
 /// How many live events a slow listener may be behind before it misses some. They are lossy; what is durable is read
@@ -81,7 +81,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) shutdown: CancellationToken,
-    user: UserLane,
+    pub(crate) user: UserLane,
     pub(crate) lanes: Mutex<HashMap<SessionId, LaneSender>>,
     pub(crate) stream: Stream,
     live: broadcast::Sender<Live>,
@@ -127,13 +127,18 @@ impl Inner {
         });
     }
 
-    pub(crate) async fn rules_for(&self, project: Option<ProjectId>) -> Result<Vec<Rule>, Error> {
+    /// What the user has decided for a session. Where the rules cannot be read the user is asked as if there were none and
+    /// in the strictest mode that asks at all, and is told why.
+    pub(crate) async fn policy(&self, session: &StoredSession) -> Result<Policy, Error> {
         let rules = Rules::load(&*self.records.store, self.records.keys).await?;
-        Ok(rules
-            .rules
-            .into_iter()
-            .filter(|rule| rule.project_id.is_none() || rule.project_id == project)
-            .collect())
+        if rules.are_damaged() {
+            self.trouble(session.entity.id, &Rules::damaged());
+        }
+        Ok(Policy {
+            mode: mode_in_force(session.entity.mode, rules.are_damaged()),
+            rules: rules.concerning(session.entity.project_id),
+            session_rules: session.private.rules.clone(),
+        })
     }
 }
 
@@ -408,19 +413,47 @@ impl Engine {
     }
 
     /// The user's rules for a project.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`] if they cannot be read: what they forbid is not known then.
     pub async fn rules(&self, project: Option<ProjectId>) -> Result<Vec<Rule>, Error> {
-        self.inner.rules_for(project).await
+        let rules = Rules::load(&*self.inner.records.store, self.inner.records.keys).await?;
+        if rules.are_damaged() {
+            return Err(Rules::damaged());
+        }
+        Ok(rules.concerning(project))
+    }
+
+    /// What the user has decided for a session; the strictest that asks, where the rules cannot be read.
+    pub async fn policy(&self, session: &StoredSession) -> Result<Policy, Error> {
+        self.inner.policy(session).await
     }
 
     /// All sessions, the one that changed last first.
+    ///
+    /// One that cannot be read is left out, and the user is told.
     pub async fn sessions(&self) -> Result<Vec<Session>, Error> {
-        self.inner.records.listed().await
+        let Readable { items, damaged } = self.inner.records.listed().await?;
+        for (key, error) in damaged {
+            if let Some(session) = self.inner.records.keys.session_of(&key) {
+                self.inner.trouble(session, &error);
+            }
+        }
+        Ok(items)
+    }
+
+    /// What of a page can be read; of the rest the user is told.
+    pub(crate) fn readable<T>(&self, session: SessionId, page: Readable<T>) -> Vec<T> {
+        for (_, error) in page.damaged {
+            self.inner.trouble(session, &error);
+        }
+        page.items
     }
 
     /// The sessions that are in the middle of something: a turn is not over, or a message waits for its turn.
     pub async fn unfinished(&self) -> Result<Vec<Session>, Error> {
         let stored = self.inner.records.sessions().await?;
-        let unfinished = stored.into_iter().filter(|session| {
+        let unfinished = stored.items.into_iter().filter(|session| {
             session.entity.deleted_at.is_none()
                 && session.entity.status != rtc_types::SessionStatus::Closed
                 && (session.private.turn.is_some() || !session.private.waiting.is_empty())

@@ -17,8 +17,8 @@ pub enum Error {
     /// The store did not take or give something.
     #[error(transparent)]
     Store(std::sync::Arc<rtc_store::Error>),
-    /// Something in the store is not as this version writes it.
-    #[error("a record of the store cannot be read: {0}")]
+    /// Something in the store is not as this version writes it. What does not need it goes on; it stays as it is.
+    #[error("what is stored is damaged: {0}; nothing was deleted, and what does not need it goes on")]
     Unreadable(String),
     /// The lane has ended: the engine is shutting down, or another process took the session over.
     #[error("the session's lane has ended; open the session again")]
@@ -38,7 +38,9 @@ impl Error {
         match self {
             Self::Refused { code, .. } => *code,
             Self::Store(error) if matches!(**error, rtc_store::Error::Full) => Code::DiskFull,
-            Self::Store(_) | Self::Unreadable(_) => Code::Internal,
+            Self::Store(error) if matches!(**error, rtc_store::Error::Damaged { .. }) => Code::StoreDamaged,
+            Self::Store(_) => Code::Internal,
+            Self::Unreadable(_) => Code::StoreDamaged,
             Self::Ended => Code::ShuttingDown,
         }
     }

@@ -1,11 +1,17 @@
 //! The layout of keys. Each begins with the schema version and the user, so that one user's data is one range.
 
-use rtc_store::Key;
+use rtc_store::{Key, Revision};
 use rtc_types::{ClientId, ProjectId, SessionId, TurnId, UserId};
 use uuid::Uuid;
 
 /// Version of the layout.
 const LAYOUT: u8 = 1;
+
+/// The bytes of an id.
+const UUID_BYTES: usize = 16;
+
+/// How long the part of a key is that says whose it is.
+const USER_END: usize = 1 + UUID_BYTES;
 
 /// Makes the keys of one user.
 #[derive(Debug, Clone, Copy)]
@@ -117,5 +123,56 @@ impl Keys {
     /// All rules of the user, one value: a session's batch requires its revision.
     pub(crate) fn rules(&self) -> Key {
         key!(self, b'G')
+    }
+
+    /// What stood in the place of the rules and could not be read, by the commit that had written it.
+    pub(crate) fn unreadable_rules(&self, revision: Revision) -> Key {
+        key!(self, b'X', &revision.0.to_be_bytes())
+    }
+
+    /// What a key is of, in words of the user.
+    pub(crate) fn name(&self, key: &Key) -> String {
+        let kind = key.as_bytes().get(USER_END);
+        let parts = key.as_bytes().get(USER_END + 1..).unwrap_or_default();
+        let (first, rest) = parts.split_at(parts.len().min(UUID_BYTES));
+        let of = |what: &str| match Uuid::from_slice(first) {
+            Ok(id) => format!("{what} {id}"),
+            Err(_) => format!("a record of {what}"),
+        };
+        let within = |what: &str| {
+            let place = match (<[u8; 4]>::try_from(rest), Uuid::from_slice(rest)) {
+                (Ok(offset), _) => format!(" {}", u32::from_be_bytes(offset)),
+                (_, Ok(id)) => format!(" {id}"),
+                _ => String::new(),
+            };
+            format!("{what}{place} of {}", of("session"))
+        };
+        match kind {
+            Some(b'S' | b'L') => of("session"),
+            Some(b'T') => within("turn"),
+            Some(b'C') => within("the context of turn"),
+            Some(b'M') => within("message"),
+            Some(b'R') => within("call"),
+            Some(b'F') => within("what is known of a file"),
+            Some(b'I') => of("the place of"),
+            Some(b'P') => of("folder"),
+            Some(b'K') => "the id under which a message was sent".to_owned(),
+            Some(b'G') => "the permission rules".to_owned(),
+            _ => format!("a record ({key})"),
+        }
+    }
+
+    /// The session that a key of [`Keys::sessions`] is of.
+    pub(crate) fn session_of(&self, key: &Key) -> Option<SessionId> {
+        self.id_of(key).map(SessionId::new)
+    }
+
+    /// The project that a key of [`Keys::projects`] is of.
+    pub(crate) fn project_of(&self, key: &Key) -> Option<ProjectId> {
+        self.id_of(key).map(ProjectId::new)
+    }
+
+    fn id_of(&self, key: &Key) -> Option<Uuid> {
+        Uuid::from_slice(key.as_bytes().get(USER_END + 1..)?).ok()
     }
 }

@@ -130,6 +130,12 @@ impl Lane {
     /// Starts the lane of a session and lets it go on with what is open.
     pub(crate) async fn start(inner: Arc<Inner>, session: SessionId) -> Result<LaneSender, Error> {
         let state = inner.records.state(session).await?;
+        let project = state.session.as_ref().and_then(|stored| stored.entity.project_id);
+        if let Some(project) = project.filter(|project| inner.user.is_damaged(*project)) {
+            // Without it, it would go on in another folder.
+            let told = format!("folder {project} of session {session} cannot be read");
+            return Err(Error::Unreadable(told));
+        }
         let fence = Fence::new(&*inner.records.store, inner.records.keys.lane(session)).await?;
         let (sender, receiver) = mpsc::channel(LANE_QUEUE);
         let recovered = state.session.is_none();
@@ -247,7 +253,8 @@ impl Lane {
                 .and_then(|session| session.entity.project_id);
             let rules = Rules::load(&*self.inner.records.store, self.inner.records.keys).await?;
             let given = Given {
-                rules: concerning(&rules, project),
+                rules: rules.concerning(project),
+                rules_are_damaged: rules.are_damaged(),
                 stamp: self.inner.clock.stamp(),
             };
             let step = apply(&self.state, command.clone(), &given)?;
@@ -427,6 +434,7 @@ impl Lane {
         for Written { message, text, .. } in texts {
             let given = Given {
                 rules: Vec::new(),
+                rules_are_damaged: false,
                 stamp: self.inner.clock.stamp(),
             };
             self.state = apply(&self.state, Command::Spill { message, text }, &given)?.state;
@@ -468,11 +476,6 @@ fn smaller(mut command: Command, error: rtc_store::Error) -> Result<Command, Err
         )),
         _ => Err(error.into()),
     }
-}
-
-fn concerning(rules: &Rules, project: Option<rtc_types::ProjectId>) -> Vec<rtc_types::Rule> {
-    let concerns = |rule: &&rtc_types::Rule| rule.project_id.is_none() || rule.project_id == project;
-    rules.rules.iter().filter(concerns).cloned().collect()
 }
 
 /// After an error that leaves open what was written, the lane must be loaded again.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rtc_store::{Batch, Durability, Key, Offset, Revision, Store};
+use rtc_store::{Batch, Durability, Entry, Key, Offset, Revision, Store};
 use rtc_types::{
     Mint, RtcId, Session, SessionId, Timestamp, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
 };
@@ -13,9 +13,7 @@ use serde_json::Value;
 
 use crate::command::{Step, Write};
 use crate::state::{Call, SessionState};
-use crate::stored::{
-    Stored, StoredMessage, StoredRtc, StoredSession, StoredTurn, TurnContext, decode, encode,
-};
+use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn, TurnContext, decode, encode};
 use crate::user::Rules;
 use crate::{Error, Keys};
 
@@ -30,6 +28,13 @@ const ROW_ITEMS: usize = 200;
 struct Row {
     id: UpdateId,
     items: Vec<UpdateItem>,
+}
+
+/// What was read, and what of it could not be.
+pub(crate) struct Readable<T> {
+    pub(crate) items: Vec<T>,
+    /// By their keys.
+    pub(crate) damaged: Vec<(Key, Error)>,
 }
 
 /// The records of one user.
@@ -108,33 +113,76 @@ impl Records {
     }
 
     async fn read<T: DeserializeOwned>(&self, key: &Key) -> Result<Option<T>, Error> {
-        match self.store.get(key).await? {
-            Some(entry) => Ok(Some(decode(&entry.value)?)),
-            None => Ok(None),
+        match self.store.get(key).await {
+            Ok(Some(entry)) => self.decode(key, &entry.value).map(Some),
+            Ok(None) => Ok(None),
+            Err(error @ rtc_store::Error::Damaged { .. }) => Err(self.unreadable(key, &error.to_string())),
+            Err(error) => Err(error.into()),
         }
     }
 
-    async fn read_all<E, P>(&self, prefix: &Key) -> Result<Vec<Stored<E, P>>, Error>
-    where
-        E: Serialize + DeserializeOwned,
-        P: Serialize + DeserializeOwned,
-    {
-        let mut all = Vec::new();
-        let mut after: Option<Key> = None;
-        loop {
-            let page = self.store.scan(prefix, after.as_ref(), PAGE).await?;
-            for (_, entry) in &page {
-                all.push(Stored::decode(&entry.value)?);
-            }
-            if page.len() < PAGE {
-                return Ok(all);
-            }
-            after = page.into_iter().last().map(|(last, _)| last);
+    fn decode<T: DeserializeOwned>(&self, key: &Key, value: &[u8]) -> Result<T, Error> {
+        decode(value).map_err(|error| match error {
+            Error::Unreadable(reason) => self.unreadable(key, &reason),
+            other => other,
+        })
+    }
+
+    /// The error of one record.
+    fn unreadable(&self, key: &Key, reason: &str) -> Error {
+        Error::Unreadable(format!("{} cannot be read ({reason})", self.keys.name(key)))
+    }
+
+    /// All records of a kind; one that cannot be read is an error.
+    async fn read_all<T: DeserializeOwned>(&self, prefix: &Key) -> Result<Vec<T>, Error> {
+        let mut read = self.read_readable(prefix, None, usize::MAX).await?;
+        match read.damaged.pop() {
+            Some((_, error)) => Err(error),
+            None => Ok(read.items),
         }
     }
 
-    pub(crate) async fn sessions(&self) -> Result<Vec<StoredSession>, Error> {
-        self.read_all(&self.keys.sessions()).await
+    /// The records after one, at most `limit` that can be read, and those that cannot.
+    async fn read_readable<T: DeserializeOwned>(
+        &self,
+        prefix: &Key,
+        after: Option<&Key>,
+        limit: usize,
+    ) -> Result<Readable<T>, Error> {
+        let (mut items, mut damaged) = (Vec::new(), Vec::new());
+        let mut after = after.cloned();
+        while items.len() < limit {
+            let count = PAGE.min(limit - items.len());
+            let page = self.store.scan(prefix, after.as_ref(), count).await?;
+            let is_last = page.len() < count;
+            after = page.last().map(|(last, _)| last.clone());
+            self.sort_out(page, &mut items, &mut damaged);
+            if is_last {
+                break;
+            }
+        }
+        Ok(Readable { items, damaged })
+    }
+
+    fn sort_out<T: DeserializeOwned>(
+        &self,
+        page: Vec<(Key, Entry)>,
+        items: &mut Vec<T>,
+        damaged: &mut Vec<(Key, Error)>,
+    ) {
+        for (key, entry) in page {
+            match self.decode(&key, &entry.value) {
+                Ok(item) => items.push(item),
+                Err(error) => {
+                    tracing::error!(%error, "a record is left out");
+                    damaged.push((key, error));
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn sessions(&self) -> Result<Readable<StoredSession>, Error> {
+        self.read_readable(&self.keys.sessions(), None, usize::MAX).await
     }
 
     pub(crate) async fn session(&self, session: SessionId) -> Result<Option<StoredSession>, Error> {
@@ -159,9 +207,9 @@ impl Records {
         session: SessionId,
         after: u32,
         limit: usize,
-    ) -> Result<Vec<StoredMessage>, Error> {
+    ) -> Result<Readable<StoredMessage>, Error> {
         let after = self.keys.message(session, after);
-        self.read_page(&self.keys.messages(session), Some(&after), limit)
+        self.read_readable(&self.keys.messages(session), Some(&after), limit)
             .await
     }
 
@@ -171,13 +219,21 @@ impl Records {
         session: SessionId,
         before: Option<u32>,
         limit: usize,
-    ) -> Result<Vec<StoredMessage>, Error> {
-        let before = before.map(|before| self.keys.message(session, before));
+    ) -> Result<Readable<StoredMessage>, Error> {
+        let mut before = before.map(|before| self.keys.message(session, before));
         let prefix = self.keys.messages(session);
-        let page = self.store.scan_back(&prefix, before.as_ref(), limit).await?;
-        page.iter()
-            .map(|(_, entry)| Stored::decode(&entry.value))
-            .collect()
+        let (mut items, mut damaged) = (Vec::new(), Vec::new());
+        while items.len() < limit {
+            let count = limit - items.len();
+            let page = self.store.scan_back(&prefix, before.as_ref(), count).await?;
+            let is_last = page.len() < count;
+            before = page.last().map(|(last, _)| last.clone());
+            self.sort_out(page, &mut items, &mut damaged);
+            if is_last {
+                break;
+            }
+        }
+        Ok(Readable { items, damaged })
     }
 
     /// The turns after one, at most `limit`.
@@ -186,9 +242,9 @@ impl Records {
         session: SessionId,
         after: Option<TurnId>,
         limit: usize,
-    ) -> Result<Vec<StoredTurn>, Error> {
+    ) -> Result<Readable<StoredTurn>, Error> {
         let after = after.map(|turn| self.keys.turn(session, turn));
-        self.read_page(&self.keys.turns(session), after.as_ref(), limit)
+        self.read_readable(&self.keys.turns(session), after.as_ref(), limit)
             .await
     }
 
@@ -198,26 +254,10 @@ impl Records {
         session: SessionId,
         after: u32,
         limit: usize,
-    ) -> Result<Vec<StoredRtc>, Error> {
+    ) -> Result<Readable<StoredRtc>, Error> {
         let after = self.keys.rtc(session, after);
-        self.read_page(&self.keys.rtcs(session), Some(&after), limit)
+        self.read_readable(&self.keys.rtcs(session), Some(&after), limit)
             .await
-    }
-
-    async fn read_page<E, P>(
-        &self,
-        prefix: &Key,
-        after: Option<&Key>,
-        limit: usize,
-    ) -> Result<Vec<Stored<E, P>>, Error>
-    where
-        E: Serialize + DeserializeOwned,
-        P: Serialize + DeserializeOwned,
-    {
-        let page = self.store.scan(prefix, after, limit).await?;
-        page.iter()
-            .map(|(_, entry)| Stored::decode(&entry.value))
-            .collect()
     }
 
     pub(crate) async fn context(
@@ -248,10 +288,15 @@ impl Records {
     }
 
     pub(crate) async fn by_id<T: DeserializeOwned>(&self, id: uuid::Uuid) -> Result<Option<T>, Error> {
-        match self.store.get(&self.keys.index(id)).await? {
-            Some(entry) => self.read(&Key::from(entry.value)).await,
-            None => Ok(None),
-        }
+        let index = self.keys.index(id);
+        let Some(entry) = self.store.get(&index).await? else {
+            return Ok(None);
+        };
+        // What an index names is never removed.
+        let found = self.read(&Key::from(entry.value)).await?;
+        found
+            .map(Some)
+            .ok_or_else(|| self.unreadable(&index, "it names nothing"))
     }
 
     /// The control state of a lane: what is open, by the lists on the session's record.
@@ -287,7 +332,7 @@ impl Records {
 
     async fn required<T: DeserializeOwned>(&self, key: &Key) -> Result<T, Error> {
         let found = self.read(key).await?;
-        found.ok_or_else(|| Error::Unreadable("a record that the session names is missing".into()))
+        found.ok_or_else(|| self.unreadable(key, "it is missing"))
     }
 
     /// The user's updates after an offset, with the entities as they are now.
@@ -349,16 +394,15 @@ impl Records {
     }
 
     /// Sessions as lists show them, the newest first.
-    pub(crate) async fn listed(&self) -> Result<Vec<Session>, Error> {
-        let mut all: Vec<Session> = self
-            .sessions()
-            .await?
+    pub(crate) async fn listed(&self) -> Result<Readable<Session>, Error> {
+        let Readable { items, damaged } = self.sessions().await?;
+        let mut all: Vec<Session> = items
             .into_iter()
             .map(|stored| stored.entity)
             .filter(|session| session.deleted_at.is_none())
             .collect();
         all.sort_by(|a, b| b.updated_at.cmp(&a.updated_at).then(b.id.cmp(&a.id)));
-        Ok(all)
+        Ok(Readable { items: all, damaged })
     }
 }
 

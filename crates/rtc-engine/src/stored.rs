@@ -39,10 +39,6 @@ impl<E: Serialize + DeserializeOwned, P: Serialize + DeserializeOwned> Stored<E,
     pub(crate) fn encode(&self) -> Vec<u8> {
         encode(self)
     }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        decode(bytes)
-    }
 }
 
 pub(crate) fn encode(value: &impl Serialize) -> Vec<u8> {

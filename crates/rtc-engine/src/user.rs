@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use rtc_store::{Batch, Expect, Revision, Store};
-use rtc_types::{DeviceId, Project, ProjectId, Rule, Stamp};
+use rtc_store::{Batch, Entry, Expect, Revision, Store};
+use rtc_types::{DeviceId, Mode, Project, ProjectId, Rule, Stamp};
 use tokio::sync::Mutex;
 
 use crate::fence::Fence;
@@ -117,19 +117,50 @@ fn is_last(projects: &[Project], known: &Project) -> bool {
 /// The rules with the revision that a batch which relied on them requires.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
-    pub(crate) rules: Vec<Rule>,
+    rules: Vec<Rule>,
     revision: Option<Revision>,
+    /// What stands in their place and cannot be read.
+    unreadable: Option<Vec<u8>>,
 }
 
 impl Rules {
     pub(crate) async fn load(store: &dyn Store, keys: Keys) -> Result<Self, Error> {
-        match store.get(&keys.rules()).await? {
-            Some(entry) => Ok(Self {
-                rules: decode(&entry.value)?,
-                revision: Some(entry.revision),
+        let Some(Entry { value, revision }) = store.get(&keys.rules()).await? else {
+            return Ok(Self::default());
+        };
+        let revision = Some(revision);
+        match decode(&value) {
+            Ok(rules) => Ok(Self {
+                rules,
+                revision,
+                unreadable: None,
             }),
-            None => Ok(Self::default()),
+            Err(error) => {
+                tracing::error!(%error, "the permission rules cannot be read, so that everything is asked");
+                Ok(Self {
+                    rules: Vec::new(),
+                    revision,
+                    unreadable: Some(value),
+                })
+            }
         }
+    }
+
+    pub(crate) fn are_damaged(&self) -> bool {
+        self.unreadable.is_some()
+    }
+
+    /// What the user is told then.
+    pub(crate) fn damaged() -> Error {
+        let told = "the permission rules cannot be read, so that each change is asked about until an answer makes a new \
+                    rule, with which they begin anew";
+        Error::Unreadable(told.to_owned())
+    }
+
+    /// Those that concern a project.
+    pub(crate) fn concerning(&self, project: Option<ProjectId>) -> Vec<Rule> {
+        let concerns = |rule: &&Rule| rule.project_id.is_none() || rule.project_id == project;
+        self.rules.iter().filter(concerns).cloned().collect()
     }
 
     pub(crate) fn require(&self, batch: &mut Batch, keys: Keys) {
@@ -139,10 +170,24 @@ impl Rules {
         );
     }
 
+    /// Writes one more. What could not be read is kept elsewhere.
     pub(crate) fn add(&self, batch: &mut Batch, keys: Keys, rule: Rule) {
+        if let (Some(kept), Some(revision)) = (&self.unreadable, self.revision) {
+            batch.put(keys.unreadable_rules(revision), kept.clone());
+        }
         let mut rules = self.rules.clone();
         rules.push(rule);
         batch.put(keys.rules(), encode(&rules));
+    }
+}
+
+/// The mode that is in force. A rule that is lost may have forbidden what a mode allows: then it is asked in the mode that
+/// asks about everything which a rule can be made of.
+pub(crate) fn mode_in_force(mode: Mode, rules_are_damaged: bool) -> Mode {
+    match mode {
+        Mode::Plan => Mode::Plan,
+        _ if rules_are_damaged => Mode::Manual,
+        other => other,
     }
 }
 
@@ -151,18 +196,26 @@ pub(crate) struct UserLane {
     store: Arc<dyn Store>,
     keys: Keys,
     state: Mutex<(UserState, Fence)>,
+    /// Projects whose records cannot be read.
+    damaged: Vec<ProjectId>,
 }
 
 impl UserLane {
     pub(crate) async fn load(store: Arc<dyn Store>, keys: Keys) -> Result<Self, Error> {
-        let mut projects = Vec::new();
+        let (mut projects, mut damaged) = (Vec::new(), Vec::new());
         let mut after = None;
         loop {
             let page = store.scan(&keys.projects(), after.as_ref(), PAGE).await?;
             let Some((last, _)) = page.last() else { break };
             after = Some(last.clone());
-            for (_, entry) in &page {
-                projects.push(decode(&entry.value)?);
+            for (key, entry) in &page {
+                match decode(&entry.value) {
+                    Ok(project) => projects.push(project),
+                    Err(error) => {
+                        tracing::error!(%error, project = keys.name(key), "a record is left out");
+                        damaged.extend(keys.project_of(key));
+                    }
+                }
             }
         }
         let fence = Fence::new(&*store, keys.user_lane()).await?;
@@ -170,6 +223,7 @@ impl UserLane {
             store,
             keys,
             state: Mutex::new((UserState { projects }, fence)),
+            damaged,
         })
     }
 
@@ -184,6 +238,11 @@ impl UserLane {
             state.projects.push(project.clone());
         }
         Ok(project)
+    }
+
+    /// Whether the record of a project is there and cannot be read.
+    pub(crate) fn is_damaged(&self, project: ProjectId) -> bool {
+        self.damaged.contains(&project)
     }
 
     pub(crate) async fn projects(&self) -> Vec<Project> {

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `lock` | held while the store is open; contains the process id |
 //! | `store.json` | schema, oldest reader, epoch, and the revision at the last clean close ([`header`]) |
+//! | `acknowledged` | the revision of the last commit that was flushed ([`acknowledged`]) |
 //! | `db/` | the database, one tree ([`layout`]) |
+//! | `db.original/` | the database as it was, while it is being opened ([`original`]) |
 //! | `blobs/ab/cdef…` | values over 64 KiB, by their BLAKE3 hash ([`blobs`]) |
 //! | `reserve`, `reserve-opening` | room that is given up when the disk fills ([`reserve`]) |
 //!
@@ -13,6 +15,7 @@
 //! read from it. Only what was written or read lately is there at once ([`recent`]).
 #![allow(clippy::disallowed_methods)] // This crate is one of those that touch files.
 
+mod acknowledged;
 mod blobs;
 mod committer;
 mod files;
@@ -20,6 +23,7 @@ mod group;
 mod header;
 mod layout;
 mod open;
+mod original;
 mod recent;
 mod reserve;
 mod snapshot;
@@ -144,6 +148,20 @@ impl SledStore {
         open::open(folder, options)
     }
 
+    /// Opens the store in `folder`; if it cannot be read, its folder is renamed to `aside` as it is, and an empty store
+    /// takes its place. Then what was found is given back, too. The store is locked in between, so that of two processes
+    /// one does it. It blocks.
+    ///
+    /// # Errors
+    /// Those of [`SledStore::open`]; [`Error::Damaged`] if the folder cannot be renamed.
+    pub fn open_or_set_aside(
+        folder: &Path,
+        aside: &Path,
+        options: &SledOptions,
+    ) -> Result<(Self, Option<Error>), Error> {
+        open::open_or_set_aside(folder, aside, options)
+    }
+
     /// The process that has the store in `folder` open, by its number; nothing if none has, or it does not say who it
     /// is. It blocks, for a moment. Where no store was opened there is none, and nothing is made.
     pub fn holder(folder: &Path) -> Option<u32> {
@@ -199,7 +217,10 @@ impl SledStore {
             let found = shared.snapshot().values(&span, backwards, limit)?;
             found
                 .into_iter()
-                .map(|(key, value)| Ok((key, value.resolve(&shared.blobs)?)))
+                .map(|(key, value)| {
+                    let entry = value.resolve_among_others(&key, &shared.blobs)?;
+                    Ok((key, entry))
+                })
                 .collect()
         })
         .await

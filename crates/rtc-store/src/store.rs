@@ -76,7 +76,8 @@ pub trait Store: Send + Sync + 'static {
     /// The value of a key, if it has one.
     async fn get(&self, key: &Key) -> Result<Option<Entry>, Error>;
 
-    /// Ascending, the keys that begin with `prefix`, strictly after `after` (if any), at most `limit`.
+    /// Ascending, the keys that begin with `prefix`, strictly after `after` (if any), at most `limit`. A large value that
+    /// cannot be read is empty here, so that it does not hide the others; [`Store::get`] says why.
     async fn scan(&self, prefix: &Key, after: Option<&Key>, limit: usize)
     -> Result<Vec<(Key, Entry)>, Error>;
 

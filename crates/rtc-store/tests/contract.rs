@@ -9,6 +9,8 @@ mod disk;
 mod full_disk;
 #[path = "contract/harness.rs"]
 mod harness;
+#[path = "contract/lost_tail.rs"]
+mod lost_tail;
 #[path = "contract/model.rs"]
 mod model;
 #[path = "contract/reads.rs"]

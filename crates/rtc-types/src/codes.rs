@@ -117,6 +117,8 @@ codes! {
     Internal = "rpc.internal_error" | "internal_error",
     /// The disk has no room for new work.
     DiskFull = "store.full",
+    /// Something that is stored cannot be read.
+    StoreDamaged = "store.damaged",
     /// The engine is shutting down.
     ShuttingDown = "engine.shutting_down",
 }

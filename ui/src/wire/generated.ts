@@ -103,6 +103,7 @@ export type Code =
   | "rpc.invalid_argument"
   | "rpc.internal_error"
   | "store.full"
+  | "store.damaged"
   | "engine.shutting_down";
 
 /** JSON text of a `ContentData`. Kept as text, so that content of a kind that this version does not know survives. */

@@ -60,9 +60,17 @@ impl Place {
         };
         // No script runs here.
         let workers = Workers::new(PathBuf::new());
-        App::assemble(store, self.identity, &data, Config::default(), answering, workers)
-            .await
-            .unwrap()
+        App::assemble(
+            store,
+            self.identity,
+            &data,
+            Config::default(),
+            answering,
+            workers,
+            None,
+        )
+        .await
+        .unwrap()
     }
 
     fn files(&self) -> BTreeMap<String, String> {
@@ -280,4 +288,34 @@ fn what_pages_keep_is_for_its_user_only() {
         0o700
     );
     assert_eq!(App::pages_folder(&options).unwrap(), pages);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_was_set_aside_is_told_to_every_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    std::fs::create_dir_all(data.join("store")).unwrap();
+    std::fs::write(data.join("store/store.json"), "{").unwrap();
+    let options = Options {
+        data: Some(data.clone()),
+        script_worker: Some(folder.path().join("none")),
+        ..Options::default()
+    };
+    let app = App::open(options).await.unwrap();
+    let told = app.notice().unwrap().to_owned();
+    let entries = std::fs::read_dir(&data).unwrap();
+    let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let aside = data.join(names.find(|name| name.starts_with("store.damaged-")).unwrap());
+    assert!(told.contains(&aside.display().to_string()), "{told}");
+    assert_eq!(std::fs::read(aside.join("store.json")).unwrap(), b"{");
+    let mut live = app.engine().live();
+    for _ in 0..2 {
+        call(&app, "v1.models.list", json!({})).await.unwrap();
+        let event = live.recv().await.unwrap();
+        assert!(
+            matches!(&event, rtc_engine::Live::Trouble { code: Code::StoreDamaged, message, .. } if *message == told),
+            "{event:?}"
+        );
+    }
+    app.shut_down();
 }

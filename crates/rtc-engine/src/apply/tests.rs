@@ -56,6 +56,7 @@ impl Lane {
         let now = rtc_types::Timestamp::from_millisecond(1_800_000_000_000 + self.clock as i64).unwrap();
         let given = Given {
             rules: self.rules.clone(),
+            rules_are_damaged: false,
             stamp: Stamp {
                 now,
                 entropy: self.clock,
@@ -239,6 +240,7 @@ pub(super) fn with_call() -> (SessionState, Step) {
     let lane = Lane::with_calls(vec![edit("c1")]);
     let given = Given {
         rules: Vec::new(),
+        rules_are_damaged: false,
         stamp: Stamp {
             now: Timestamp::from_millisecond(1_800_000_000_000).unwrap(),
             entropy: 1,
@@ -634,6 +636,7 @@ fn the_first_sight_of_a_call_is_an_update() {
     let turn = lane.begin();
     let given = Given {
         rules: Vec::new(),
+        rules_are_damaged: false,
         stamp: Stamp {
             now: Timestamp::UNIX_EPOCH,
             entropy: 1,

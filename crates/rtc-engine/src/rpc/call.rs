@@ -33,7 +33,8 @@ impl Engine {
         };
         let limit = count(ask.limit.get());
         let read = self.inner.records.rtcs_after(ask.session_id, after, limit + 1);
-        let rtcs = read.await?.into_iter().map(|stored| stored.entity).collect();
+        let rtcs = self.readable(ask.session_id, read.await?);
+        let rtcs = rtcs.into_iter().map(|stored| stored.entity).collect();
         let mut page = page(rtcs, limit, |rtc: &Rtc| rtc.id);
         page.items.retain(|rtc| self.is_shown(caller, rtc));
         Ok(page)

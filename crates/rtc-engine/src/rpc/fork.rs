@@ -122,7 +122,7 @@ impl Engine {
     async fn forked(&self, message: &Message) -> Result<Forked, RpcError> {
         let limit = usize::try_from(message.global_offset).unwrap_or(usize::MAX);
         let read = self.inner.records.messages_after(message.session_id, 0, limit);
-        let messages = read.await?.into_iter().map(|stored| stored.entity.id);
+        let messages = read.await?.items.into_iter().map(|stored| stored.entity.id);
         Ok(Forked {
             session_id: message.session_id,
             turn_id: None,

@@ -116,7 +116,11 @@ impl Engine {
             }
             MessageOrder::NewestFirst => records.messages_before(session, cursor, limit + 1).await?,
         };
-        let messages = read.into_iter().map(|stored| stored.entity).collect();
+        let messages = self
+            .readable(session, read)
+            .into_iter()
+            .map(|stored| stored.entity)
+            .collect();
         Ok(page(messages, limit, |message: &Message| {
             OffsetCursor::new(message.global_offset)
         }))

@@ -23,7 +23,8 @@ impl Engine {
             .inner
             .records
             .turns_after(ask.session_id, ask.cursor, limit + 1);
-        let turns = read.await?.into_iter().map(|stored| stored.entity).collect();
+        let turns = self.readable(ask.session_id, read.await?);
+        let turns = turns.into_iter().map(|stored| stored.entity).collect();
         Ok(page(turns, limit, |turn: &Turn| turn.id))
     }
 

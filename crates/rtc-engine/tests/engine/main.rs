@@ -5,6 +5,7 @@
 mod bench;
 mod claims;
 mod copies;
+mod damage;
 mod devices;
 mod killed;
 mod lane;

@@ -201,6 +201,7 @@ fn is_refusal(error: &anyhow::Error) -> bool {
         Some(Error::Refused(error)) => !matches!(
             error.code,
             Code::Internal
+                | Code::StoreDamaged
                 | Code::ShuttingDown
                 | Code::Unauthorized
                 | Code::PermissionDenied

@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::acknowledged::Acknowledged;
 use super::group::{Evaluated, Group};
 use super::header::{Header, Schema};
 use super::layout::{self, Hash};
@@ -40,6 +41,8 @@ pub(super) struct Committer {
     pub(super) device: File,
     pub(super) schema: Schema,
     pub(super) revision: Revision,
+    /// Where it is noted what is on the device.
+    pub(super) acknowledged: Acknowledged,
     /// What the header says already.
     pub(super) header_revision: Revision,
     /// Why no further batch is taken.
@@ -154,6 +157,7 @@ impl Committer {
             drop(undo);
             self.flush()?;
             self.unflushed = false;
+            self.acknowledged.note(revision);
             undo = shared.undo.write().unwrap_or_else(PoisonError::into_inner);
             *undo = Undo::new();
         }

@@ -18,8 +18,16 @@ pub(super) fn create_folder(path: &Path) -> io::Result<()> {
 
 /// Opens a file for writing, and creates it for its owner only.
 pub(super) fn open_private(path: &Path, truncate: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(truncate);
+    create_private(path, OpenOptions::new().write(true).truncate(truncate))
+}
+
+/// Opens a file for reading and writing in place, and creates it for its owner only.
+pub(super) fn open_in_place(path: &Path) -> io::Result<File> {
+    create_private(path, OpenOptions::new().read(true).write(true).truncate(false))
+}
+
+fn create_private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.create(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;

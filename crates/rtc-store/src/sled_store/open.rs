@@ -10,9 +10,11 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::acknowledged::Acknowledged;
 use super::blobs::Blobs;
 use super::committer::{Committer, QUEUE_BATCHES, Request, is_named};
 use super::header::{Header, Schema};
+use super::original::Original;
 use super::recent::Recent;
 use super::reserve::Reserve;
 use super::snapshot::{Undo, database_failure};
@@ -30,9 +32,41 @@ const LOCK_WAIT: Duration = Duration::from_millis(20);
 /// thread takes space back: with longer waits the files grow to several times their content.
 const BACKGROUND_MILLISECONDS: u64 = 50;
 
+/// A database of at most this many bytes is read once when it is opened; for a larger one that takes too long, and its pages stay in memory.
+const MOST_READ_THROUGH: u64 = 16 * 1024 * 1024;
+
 pub(super) fn open(folder: &Path, options: &SledOptions) -> Result<SledStore, Error> {
     let (committer, requests) = prepare(folder, options)?;
     start(committer, requests)
+}
+
+/// See [`SledStore::open_or_set_aside`](super::SledStore::open_or_set_aside).
+pub(super) fn open_or_set_aside(
+    folder: &Path,
+    aside: &Path,
+    options: &SledOptions,
+) -> Result<(SledStore, Option<Error>), Error> {
+    let lock = lock_folder(folder)?;
+    let found = match load(folder, options) {
+        Ok(loaded) => {
+            let (committer, requests) = loaded.locked(folder, lock);
+            return Ok((start(committer, requests)?, None));
+        }
+        Err(error @ Error::Damaged { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    fs::rename(folder, aside)
+        .and_then(|()| sync_parent(folder))
+        .map_err(|error| {
+            Error::damaged(
+                folder,
+                format!("{found}; moving it to {} failed: {error}", aside.display()),
+            )
+        })?;
+    let store = open(folder, options)?;
+    // Until now, so that nobody has looked at the folder in between.
+    drop(lock);
+    Ok((store, Some(found)))
 }
 
 /// Starts the committing thread.
@@ -55,17 +89,86 @@ pub(super) fn prepare(
     folder: &Path,
     options: &SledOptions,
 ) -> Result<(Committer, mpsc::Sender<Request>), Error> {
-    let file_error = |action, path: &Path| {
-        let path = path.to_owned();
-        move |error| Error::file(action, &path, error)
-    };
-    files::create_folder(folder).map_err(file_error("create the folder", folder))?;
-    let lock = take_lock(folder)?;
+    let lock = lock_folder(folder)?;
+    Ok(load(folder, options)?.locked(folder, lock))
+}
 
+/// Makes the folder if need be, and takes its lock.
+fn lock_folder(folder: &Path) -> Result<File, Error> {
+    files::create_folder(folder).map_err(|error| Error::file("create the folder", folder, error))?;
+    take_lock(folder)
+}
+
+/// What is in the folder of a store, which is locked.
+struct Loaded {
+    database: Database,
+    blobs: Blobs,
+    reserve: Reserve,
+    device: File,
+    schema: Schema,
+    revision: Revision,
+    acknowledged: Acknowledged,
+    header_revision: Revision,
+}
+
+impl Loaded {
+    fn locked(self, folder: &Path, lock: File) -> (Committer, mpsc::Sender<Request>) {
+        let shared = Arc::new(Shared {
+            database: self.database,
+            blobs: self.blobs,
+            reserve: self.reserve,
+            undo: RwLock::new(Undo::new()),
+            recent: Recent::new(),
+            reading: RwLock::new(()),
+            folder: folder.to_owned(),
+            epoch: self.schema.epoch(),
+            _lock: lock,
+        });
+        let (sender, requests) = mpsc::channel(QUEUE_BATCHES);
+        let committer = Committer {
+            shared,
+            requests,
+            device: self.device,
+            schema: self.schema,
+            revision: self.revision,
+            acknowledged: self.acknowledged,
+            header_revision: self.header_revision,
+            stopped: None,
+            unnamed: Vec::new(),
+            unflushed: false,
+        };
+        (committer, sender)
+    }
+}
+
+/// Reads the store. One that is damaged is left as it was found.
+fn load(folder: &Path, options: &SledOptions) -> Result<Loaded, Error> {
     let header = Header::read(folder)?;
     if let Some(header) = &header {
         header.schema.check()?;
     }
+    let database = folder.join("db");
+    if header.is_some() && !database.join("db").exists() {
+        // sled would make another one.
+        return Err(Error::damaged(&database, "its content is gone"));
+    }
+    let original = Original::of(folder);
+    let loaded = load_database(folder, header.as_ref(), options);
+    if let Some(original) = original {
+        if matches!(loaded, Err(Error::Damaged { .. })) {
+            original.put_back();
+        } else {
+            original.remove();
+        }
+    }
+    loaded
+}
+
+fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) -> Result<Loaded, Error> {
+    let file_error = |action, path: &Path| {
+        let path = path.to_owned();
+        move |error| Error::file(action, &path, error)
+    };
     // Before the database: if the disk is full, the reserve gives it the room it needs to open.
     let reserve = Reserve::new(folder);
     let path = folder.join("db");
@@ -78,16 +181,21 @@ pub(super) fn prepare(
     let device = File::options().write(true).open(path.join("db"));
     let device = device.map_err(file_error("open the file", &path))?;
 
-    let (schema, revision) = match (read_schema(tree, &path)?, &header) {
+    let length = device
+        .metadata()
+        .map_err(file_error("look at the file", &path))?
+        .len();
+    if length <= MOST_READ_THROUGH {
+        read_through(tree, &path)?;
+    }
+
+    let (schema, revision) = match (read_schema(tree, &path)?, header) {
         (Some(schema), _) => {
             schema.check()?;
             let revision = read_revision(tree, &path)?;
-            let header_revision = header
-                .as_ref()
-                .map_or(Revision(0), |header| Revision(header.revision));
+            let header_revision = header.map_or(Revision(0), |header| Revision(header.revision));
             if revision < header_revision {
-                let detail = format!("it ends at commit {} of {}", revision.0, header_revision.0);
-                return Err(Error::damaged(&path, detail));
+                return Err(ends_early(&path, revision, header_revision));
             }
             (schema, revision)
         }
@@ -95,9 +203,19 @@ pub(super) fn prepare(
         (None, None) if !tree.is_empty() => return Err(Error::damaged(&path, "it does not say what it is")),
         (None, None) => (create(folder, &path, tree, &device)?, Revision(0)),
     };
-    let header_revision = match &header {
+    let (acknowledged, noted) = Acknowledged::open(folder, &schema);
+    if revision < noted {
+        return Err(ends_early(&path, revision, noted));
+    }
+    let header_revision = match header {
         Some(header) => Revision(header.revision),
         None => {
+            if revision > Revision(0) {
+                // What the header says has to be on the device.
+                device
+                    .sync_data()
+                    .map_err(file_error("sync the database", &path))?;
+            }
             Header {
                 schema: schema.clone(),
                 revision: revision.0,
@@ -114,30 +232,42 @@ pub(super) fn prepare(
     // Now that the database has what it needs.
     reserve.room();
 
-    let shared = Arc::new(Shared {
+    Ok(Loaded {
         database,
         blobs,
         reserve,
-        undo: RwLock::new(Undo::new()),
-        recent: Recent::new(),
-        reading: RwLock::new(()),
-        folder: folder.to_owned(),
-        epoch: schema.epoch(),
-        _lock: lock,
-    });
-    let (sender, requests) = mpsc::channel(QUEUE_BATCHES);
-    let committer = Committer {
-        shared,
-        requests,
         device,
         schema,
         revision,
+        acknowledged,
         header_revision,
-        stopped: None,
-        unnamed: Vec::new(),
-        unflushed: false,
-    };
-    Ok((committer, sender))
+    })
+}
+
+/// Waits until the name of a folder is on the device.
+fn sync_parent(folder: &Path) -> io::Result<()> {
+    match folder.parent() {
+        // The parent of a single relative name is written as nothing.
+        Some(parent) if parent.as_os_str().is_empty() => files::sync_folder(Path::new(".")),
+        Some(parent) => files::sync_folder(parent),
+        None => Ok(()),
+    }
+}
+
+/// Reads every page once: after one that it cannot read sled does nothing more, so that is told before anything has begun.
+fn read_through(tree: &sled::Tree, path: &Path) -> Result<(), Error> {
+    // sled panics on some damages.
+    let read = catch_unwind(AssertUnwindSafe(|| tree.iter().try_for_each(|row| row.map(drop))));
+    match read {
+        Ok(read) => read.map_err(|error| database_failure("read the database", path, error)),
+        Err(_) => Err(Error::damaged(path, "the database panicked on it")),
+    }
+}
+
+/// A database that has lost commits which were acknowledged.
+fn ends_early(path: &Path, revision: Revision, acknowledged: Revision) -> Error {
+    let detail = format!("it ends at commit {} of {}", revision.0, acknowledged.0);
+    Error::damaged(path, detail)
 }
 
 fn take_lock(folder: &Path) -> Result<File, Error> {
@@ -322,12 +452,7 @@ fn create(folder: &Path, path: &Path, tree: &sled::Tree, device: &File) -> Resul
         .and_then(|()| device.sync_all())
         .and_then(|()| files::sync_folder(path))
         .and_then(|()| files::sync_folder(folder))
-        .and_then(|()| match folder.parent() {
-            // The parent of a single relative name is written as nothing.
-            Some(parent) if parent.as_os_str().is_empty() => files::sync_folder(Path::new(".")),
-            Some(parent) => files::sync_folder(parent),
-            None => Ok(()),
-        });
+        .and_then(|()| sync_parent(folder));
     synced.map_err(|error| Error::file("create the database", path, error))?;
     Ok(schema)
 }

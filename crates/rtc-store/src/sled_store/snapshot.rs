@@ -50,6 +50,19 @@ impl Value {
             revision: self.revision,
         })
     }
+
+    /// The same among others, which one that cannot be read is not to hide: its value is empty then.
+    pub(super) fn resolve_among_others(self, key: &Key, blobs: &Blobs) -> Result<Entry, Error> {
+        let revision = self.revision;
+        match self.resolve(blobs) {
+            Err(error @ Error::Damaged { .. }) => {
+                tracing::error!(%key, %error, "a value is left empty");
+                let value = Vec::new();
+                Ok(Entry { value, revision })
+            }
+            resolved => resolved,
+        }
+    }
 }
 
 impl<'a> Snapshot<'a> {

@@ -194,19 +194,51 @@ async fn a_damaged_store_is_refused_and_kept() {
         let before = content(folder.path());
         let error = refused(folder.path());
         assert!(matches!(error, Error::Damaged { .. }), "{name}: {error}");
-        let after = content(folder.path());
-        for (path, _) in before {
-            assert!(
-                after.iter().any(|(kept, _)| *kept == path),
-                "{name}: {} is gone",
-                path.display()
-            );
-        }
+        assert!(content(folder.path()) == before, "{name}: it is as it was found");
         assert!(
             matches!(refused(folder.path()), Error::Damaged { .. }),
             "{name}, the second time"
         );
+
+        // Set aside it is as it was found, too, and another one takes its place.
+        let aside = folder.path().with_extension("aside");
+        let (store, found) =
+            SledStore::open_or_set_aside(folder.path(), &aside, &SledOptions::default()).unwrap();
+        assert!(matches!(found, Some(Error::Damaged { .. })), "{name}: {found:?}");
+        let moved = |(path, bytes): (PathBuf, Vec<u8>)| {
+            (aside.join(path.strip_prefix(folder.path()).unwrap()), bytes)
+        };
+        let before: Vec<_> = before.into_iter().map(moved).collect();
+        assert!(content(&aside) == before, "{name}: it is kept as it was found");
+        assert!(store.get(&Key::from("1")).await.unwrap().is_none());
+        put(&store, "1", "anew").await;
+        drop(store);
+        let another = folder.path().with_extension("another");
+        let (store, found) =
+            SledStore::open_or_set_aside(folder.path(), &another, &SledOptions::default()).unwrap();
+        assert!(
+            found.is_none() && !another.exists(),
+            "{name}: what is whole stays"
+        );
+        assert!(store.get(&Key::from("1")).await.unwrap().is_some());
+        fs::remove_dir_all(aside).unwrap();
     }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_damaged_store_that_cannot_be_set_aside_is_refused() {
+    let folder = tempdir().unwrap();
+    drop(open(folder.path()));
+    fs::write(folder.path().join("store.json"), "{").unwrap();
+    let before = content(folder.path());
+    let aside = folder.path().join("no/such/folder");
+    let error = SledStore::open_or_set_aside(folder.path(), &aside, &SledOptions::default()).unwrap_err();
+    assert!(
+        matches!(&error, Error::Damaged { .. }) && error.to_string().contains("No such file"),
+        "{error}"
+    );
+    assert!(content(folder.path()) == before);
 }
 
 #[tokio::test]
@@ -368,6 +400,12 @@ async fn a_damaged_blob_is_told_and_the_rest_is_read() {
         store.get(&Key::from("other")).await.unwrap().unwrap().value,
         b"fine"
     );
+    let rows = store.scan(&Key::default(), None, 9).await.unwrap();
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|(key, entry)| (key.as_bytes(), &entry.value[..]))
+        .collect();
+    assert_eq!(rows, [(&b"large"[..], &b""[..]), (b"other", b"fine")]);
     // Putting it again mends it.
     put(&store, "large", vec![1; 100_000]).await;
     assert_eq!(

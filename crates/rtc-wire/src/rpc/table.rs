@@ -52,6 +52,7 @@ pub const COMMON_ERRORS: &[Code] = &[
     Code::InvalidRequest,
     Code::InvalidArgument,
     Code::Internal,
+    Code::StoreDamaged,
     Code::ShuttingDown,
 ];
 

@@ -26,6 +26,7 @@ impl Kept {
         let now = rtc_types::Timestamp::from_millisecond(1_800_000_000_000 + self.clock as i64).unwrap();
         let given = Given {
             rules: Vec::new(),
+            rules_are_damaged: false,
             stamp: Stamp {
                 now,
                 entropy: self.clock,

@@ -1,0 +1,104 @@
+//! A copy of the database from before it was opened: sled writes over the end of a log that it cannot read, and a
+//! database that turns out to be damaged is to be kept as it was found.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::files;
+
+/// What is copied at most, in bytes: opening must not take long. Of a larger database sled keeps what it can read.
+const MOST_BYTES: u64 = 32 * 1024 * 1024;
+
+/// The room that has to be left beside a copy, in bytes.
+const ROOM_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The copy, and what it is of.
+#[derive(Debug)]
+pub(super) struct Original {
+    database: PathBuf,
+    copy: PathBuf,
+    /// Whether it was made now. One that is there already was made before an opening that was cut short, and what it is
+    /// worth after a power cut is not known: it is not put back.
+    is_of_now: bool,
+}
+
+impl Original {
+    /// Copies the database in `folder`, if there is one of moderate size and there is room. That it cannot is no reason
+    /// not to open it.
+    pub(super) fn of(folder: &Path) -> Option<Self> {
+        let original = Self {
+            database: folder.join("db"),
+            copy: folder.join("db.original"),
+            is_of_now: !folder.join("db.original").exists(),
+        };
+        if !original.is_of_now {
+            return Some(original);
+        }
+        match original.make() {
+            Ok(true) => Some(original),
+            Ok(false) => None,
+            Err(error) => {
+                tracing::warn!(path = %original.copy.display(), %error, "the database is opened without a copy");
+                original.remove();
+                None
+            }
+        }
+    }
+
+    fn make(&self) -> io::Result<bool> {
+        let files = match files_in(&self.database) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            files => files?,
+        };
+        let bytes = files.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        let room = files::free_bytes(&self.database).unwrap_or(u64::MAX);
+        if bytes > MOST_BYTES || room < bytes + ROOM_BYTES {
+            return Ok(false);
+        }
+        // sled makes this folder, and nothing in it.
+        files::create_folder(&self.copy.join("blobs"))?;
+        for (file, _) in &files {
+            if let Some(name) = file.file_name() {
+                fs::copy(file, self.copy.join(name))?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Puts the database back as it was. It must be closed.
+    pub(super) fn put_back(&self) {
+        if !self.is_of_now {
+            return;
+        }
+        let opened = self.database.with_extension("opened");
+        let put = fs::rename(&self.database, &opened)
+            .and_then(|()| fs::rename(&self.copy, &self.database))
+            .and_then(|()| fs::remove_dir_all(&opened));
+        if let Err(error) = put {
+            tracing::warn!(path = %self.copy.display(), %error, "the copy of the database is left beside it");
+        }
+    }
+
+    /// Removes the copy.
+    pub(super) fn remove(&self) {
+        if let Err(error) = fs::remove_dir_all(&self.copy)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %self.copy.display(), %error, "a copy of the database could not be removed");
+        }
+    }
+}
+
+/// The files in a folder, without those in folders below, with their bytes.
+fn files_in(folder: &Path) -> io::Result<Vec<(PathBuf, u64)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        if metadata.is_file() {
+            files.push((entry.path(), metadata.len()));
+        }
+    }
+    Ok(files)
+}
