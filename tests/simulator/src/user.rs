@@ -178,6 +178,7 @@ impl Session<'_> {
                 project: Some(project_id(self.session)),
                 mode: self.plan.mode,
                 agent_prompt: None,
+                parent: None,
             },
         };
         self.engine.send(send).await?;

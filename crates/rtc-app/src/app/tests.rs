@@ -103,6 +103,7 @@ async fn drive(place: &Place, app: &App, patience: Duration) -> Result<(), Strin
             project: Some(project.id),
             mode: Mode::Bypass,
             agent_prompt: None,
+            parent: None,
         },
     };
     engine.send(send).await.map_err(|error| error.to_string())?;
@@ -275,6 +276,9 @@ fn what_pages_keep_is_for_its_user_only() {
         ..Options::default()
     };
     let pages = App::pages_folder(&options).unwrap();
-    assert_eq!(std::fs::metadata(&pages).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(
+        std::fs::metadata(&pages).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
     assert_eq!(App::pages_folder(&options).unwrap(), pages);
 }

@@ -123,6 +123,7 @@ impl Lane {
                 project: self.project,
                 mode: Mode::Edit,
                 agent_prompt: None,
+                parent: None,
             },
         }));
     }

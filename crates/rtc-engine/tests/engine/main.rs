@@ -10,3 +10,4 @@ mod lane;
 mod pages;
 mod rpc;
 mod scenarios;
+mod trees;
