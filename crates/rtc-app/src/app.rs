@@ -185,7 +185,6 @@ impl App {
             own_data: own_data.clone(),
             clock,
             places,
-            writing: Arc::default(),
             projects: std::sync::Mutex::default(),
         };
         Ok(Self {
