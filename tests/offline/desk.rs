@@ -103,6 +103,7 @@ impl Talk<'_> {
                 project: Some(self.project),
                 mode: self.mode,
                 agent_prompt: None,
+                parent: None,
             },
         };
         app.engine().send(message).await.expect("the message is taken");

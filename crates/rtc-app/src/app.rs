@@ -206,7 +206,6 @@ impl App {
             clock,
             places,
             set_aside,
-            writing: Arc::default(),
             projects: std::sync::Mutex::default(),
         };
         Ok(Self {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
-use rtc_engine::{Call, Command, Done, Engine, Outcome, SessionState, StoredSession, WeakEngine};
+use rtc_engine::{Call, Command, Done, Engine, Outcome, SessionState, StoredRtc, StoredSession, WeakEngine};
 use rtc_executor::{Claimed, OpenCall, Port, PortError, Started, Terms};
 use rtc_tool::{Access, Progress, ToolError};
-use rtc_types::{Code, DeviceId, RtcId, SessionId};
+use rtc_types::{Code, DeviceId, ProjectId, RtcId, SessionId};
 use serde_json::Value;
 
 /// Reaches the engine once there is one: the engine is made after the executor that it wakes. It does not keep it, since
@@ -117,6 +117,9 @@ impl Port for EnginePort {
         Ok(Some(OpenCall {
             rtc: rtc.clone(),
             kind: private.kind,
+            access: private.subject.access,
+            project,
+            tree: stored_session.entity.tree(),
             terms: self.terms(stored_session, call).await?,
             started: private.mark.as_ref().map(|mark| Started {
                 attempt: mark.attempt,
@@ -126,6 +129,16 @@ impl Port for EnginePort {
             }),
             root,
         }))
+    }
+
+    async fn begun(&self, project: Option<ProjectId>) -> Result<Vec<RtcId>, PortError> {
+        let begun = self.engine()?.begun(project).await.map_err(port_error)?;
+        let here = |call: &StoredRtc| self.device() == Some(call.entity.device_id);
+        Ok(begun
+            .iter()
+            .filter(|call| here(call))
+            .map(|call| call.entity.id)
+            .collect())
     }
 
     async fn claim(
@@ -199,3 +212,6 @@ impl Port for EnginePort {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

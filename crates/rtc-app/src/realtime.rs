@@ -46,8 +46,6 @@ pub(crate) struct Realtime {
     pub(crate) places: Arc<Folders>,
     /// What was set aside at the start, in words for the user.
     pub(crate) set_aside: Option<String>,
-    /// Held while the user writes a file.
-    pub(crate) writing: Arc<tokio::sync::Mutex<()>>,
     /// The folders that are open, the first one first.
     pub(crate) projects: Mutex<Vec<ProjectId>>,
 }
@@ -278,10 +276,10 @@ impl Realtime {
     /// updates tell how it ends.
     async fn run(&self, rtc: RtcId) -> Result<Ran, RpcError> {
         let ended = tokio::time::timeout(RUN_TIME, self.executor.run(rtc)).await;
-        let ended = ended.ok().transpose().map_err(|error| match error {
-            PortError::Later(reason) => RpcError::new(Code::DiskFull, reason),
-            other => RpcError::new(Code::RtcInvalidState, other.to_string()),
-        })?;
+        let ended = ended
+            .ok()
+            .transpose()
+            .map_err(|error| refused(error, Code::RtcInvalidState))?;
         let stored = self.engine.rtc(rtc).await?;
         let (entity, is_leased) = match stored {
             Some(stored) => (stored.entity, stored.private.lease.is_some()),
@@ -318,6 +316,14 @@ impl Realtime {
                     .map(|result| blake3::hash(result.to_string().as_bytes()).to_hex().to_string()),
             }),
         }
+    }
+}
+
+/// What the engine did not take, by `otherwise` if not for want of room.
+fn refused(error: PortError, otherwise: Code) -> RpcError {
+    match error {
+        PortError::Later(reason) => RpcError::new(Code::DiskFull, reason),
+        PortError::Never(reason) => RpcError::new(otherwise, reason),
     }
 }
 

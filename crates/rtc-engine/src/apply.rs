@@ -251,6 +251,7 @@ fn clear_history(draft: &mut Draft) -> Result<Done, Error> {
 
 fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
     let line = text.trim().lines().next().unwrap_or_default();
+    let parent = new.parent.as_ref();
     StoredSession::new(
         Session {
             id: new.id,
@@ -268,11 +269,11 @@ fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
             closed_at: None,
             deleted_at: None,
             agent_prompt: new.agent_prompt,
-            root_client_session_id: None,
-            root_server_session_id: None,
-            parent_client_session_id: None,
-            parent_server_session_id: None,
-            sub_agent_parent_message_id: None,
+            root_client_session_id: parent.map(|parent| parent.root_client_id.clone()),
+            root_server_session_id: parent.map(|parent| parent.root),
+            parent_client_session_id: parent.map(|parent| parent.client_id.clone()),
+            parent_server_session_id: parent.map(|parent| parent.session),
+            sub_agent_parent_message_id: parent.and_then(|parent| parent.message),
             total_input_tokens: 0,
             total_output_tokens: 0,
             total_tokens: 0,

@@ -4,8 +4,8 @@ use rtc_model::{ModelId, Reply};
 use rtc_tool::{Kind, Subject, ToolError};
 use rtc_types::{
     ApprovalDecision, ClientId, ContentData, DeviceId, ErrorCategory, Message, MessageId, Mode, Preview,
-    ProjectId, RtcId, Rule, ScenarioRef, SessionId, Timestamp, TodoItem, ToolCallId, TurnId, UpdateItem,
-    UserId, UserMessage,
+    ProjectId, RtcId, Rule, ScenarioRef, Session, SessionId, Timestamp, TodoItem, ToolCallId, TurnId,
+    UpdateItem, UserId, UserMessage,
 };
 use serde_json::Value;
 use uuid::Uuid;
@@ -226,6 +226,40 @@ pub struct NewSession {
     pub mode: Mode,
     /// The instructions that the client gives it.
     pub agent_prompt: Option<String>,
+    /// The session that begins it; `None`: a person does.
+    pub parent: Option<Parent>,
+}
+
+/// The session that begins another one, and its tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    /// The session.
+    pub session: SessionId,
+    /// The client's id of it.
+    pub client_id: ClientId,
+    /// The session at the top of its tree; it may be that itself.
+    pub root: SessionId,
+    /// The client's id of that.
+    pub root_client_id: ClientId,
+    /// The message that begins the other one.
+    pub message: Option<MessageId>,
+}
+
+impl Parent {
+    /// This session, by one of its messages.
+    pub fn of(session: &Session, message: Option<MessageId>) -> Self {
+        Self {
+            session: session.id,
+            client_id: session.client_id.clone(),
+            root: session.tree(),
+            root_client_id: session
+                .root_client_session_id
+                .as_ref()
+                .unwrap_or(&session.client_id)
+                .clone(),
+            message,
+        }
+    }
 }
 
 /// What a session is copied from.

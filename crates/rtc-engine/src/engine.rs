@@ -461,6 +461,12 @@ impl Engine {
         Ok(unfinished.map(|session| session.entity).collect())
     }
 
+    /// The calls in a project that were started, with a durable mark and without a result. Those about which the user is
+    /// asked are left out.
+    pub async fn begun(&self, project: Option<ProjectId>) -> Result<Vec<StoredRtc>, Error> {
+        self.inner.records.begun(project).await
+    }
+
     /// A session as it is stored.
     pub async fn session(&self, session: SessionId) -> Result<Option<StoredSession>, Error> {
         self.inner.records.session(session).await

@@ -28,8 +28,8 @@ mod user;
 
 pub use apply::apply;
 pub use command::{
-    Command, Done, Effect, Fork, Given, History, NewSession, Outcome, Plan, PlannedCall, Resolution, Send,
-    Step, Write,
+    Command, Done, Effect, Fork, Given, History, NewSession, Outcome, Parent, Plan, PlannedCall, Resolution,
+    Send, Step, Write,
 };
 pub use engine::{Engine, LIVE_QUEUE, Live, WeakEngine};
 pub use error::Error;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rtc_store::{Batch, Durability, Entry, Key, Offset, Revision, Store};
 use rtc_types::{
-    Mint, RtcId, Session, SessionId, Timestamp, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
+    Mint, ProjectId, RtcId, Session, SessionId, Timestamp, TurnId, Update, UpdateEntity, UpdateId, UpdateItem,
 };
 use rtc_wire::Gone;
 use serde::de::DeserializeOwned;
@@ -187,6 +187,29 @@ impl Records {
 
     pub(crate) async fn session(&self, session: SessionId) -> Result<Option<StoredSession>, Error> {
         self.read(&self.keys.session(session)).await
+    }
+
+    /// The first open calls of the sessions in a project, as far as they were started: only a first one can have been.
+    pub(crate) async fn begun(&self, project: Option<ProjectId>) -> Result<Vec<StoredRtc>, Error> {
+        let mut begun = Vec::new();
+        for session in self.sessions().await?.items {
+            let Some(&first) = session.private.calls.first() else {
+                continue;
+            };
+            if session.entity.project_id != project {
+                continue;
+            }
+            let call: StoredRtc = match self.required(&self.keys.rtc(session.entity.id, first)).await {
+                Ok(call) => call,
+                // Its session does not go on.
+                Err(Error::Unreadable(_)) => continue,
+                Err(error) => return Err(error),
+            };
+            if call.private.mark.is_some() && call.entity.outcome.is_none() {
+                begun.push(call);
+            }
+        }
+        Ok(begun)
     }
 
     pub(crate) async fn messages(&self, session: SessionId) -> Result<Vec<StoredMessage>, Error> {

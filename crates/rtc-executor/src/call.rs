@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use rtc_tool::{CallContext, Extensions, Recovery, ToolError, ToolHandle, ToolStreamItem};
+use rtc_tool::{Access, CallContext, Extensions, Recovery, ToolError, ToolHandle, ToolStreamItem};
 use rtc_types::SessionId;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::Inner;
+use crate::gate::Held;
 use crate::permit::PathPermit;
 use crate::seen::SeenByCall;
+use crate::turns;
 use crate::{Claimed, OpenCall, PortError, Started};
 
 /// A call that takes longer is shown as running.
@@ -28,9 +30,11 @@ pub enum Ran {
     Waits,
 }
 
+/// `turn` is the call's, if it has one; it is over when its result is taken.
 pub(crate) async fn run(
     inner: &Arc<Inner>,
     call: OpenCall,
+    turn: Option<Held>,
     cancel: CancellationToken,
     extensions: Result<Extensions, ToolError>,
 ) -> Result<Ran, PortError> {
@@ -82,6 +86,7 @@ pub(crate) async fn run(
         cancel,
         permit: permit.clone(),
         seen,
+        turns: turns::of_call(&inner.gate, &call),
         extensions,
     };
     if let Some(started) = &call.started
@@ -89,6 +94,8 @@ pub(crate) async fn run(
     {
         return Ok(ran);
     }
+    // A program takes its turns by itself, and has none while it waits for one.
+    let _turn = turn.filter(|_| call.access != Access::Exec);
     let prepared = match tool.prepare(&context, &call.rtc.parameters).await {
         Ok(prepared) => prepared,
         Err(error) => return this.finish(&call, before, Err(error)).await,

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rtc_tool::{CallContext, Policy, Registry, ToolHandle};
-use rtc_types::{Mode, Preview, PreviewKind, RtcId, SessionId};
+use rtc_tool::{CallContext, NoTurns, Policy, Registry, ToolHandle};
+use rtc_types::{Mode, Preview, PreviewKind, ProjectId, RtcId, SessionId};
 use serde_json::Value;
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OnceCell, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::Ran;
+use crate::gate::Gate;
 use crate::permit::PathPermit;
 use crate::seen::SeenByCall;
 use crate::{Places, Port, PortError, Terms};
@@ -25,13 +26,16 @@ const RETRY_MOST: Duration = Duration::from_secs(30);
 /// Runs the calls of this device. Cheap to clone.
 #[derive(Clone)]
 pub struct Executor {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 pub(crate) struct Inner {
     pub(crate) port: Arc<dyn Port>,
     pub(crate) tools: Registry,
     pub(crate) places: Arc<dyn Places>,
+    pub(crate) gate: Arc<Gate>,
+    /// In which projects it was looked at what an earlier process began there.
+    pub(crate) looked_back: Mutex<HashMap<Option<ProjectId>, Arc<OnceCell<()>>>>,
     shutdown: CancellationToken,
     workers: Mutex<HashMap<SessionId, mpsc::Sender<()>>>,
     running: Mutex<HashMap<RtcId, Running>>,
@@ -47,7 +51,7 @@ struct Running {
     ended: watch::Receiver<Option<Result<Ran, PortError>>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -60,6 +64,8 @@ impl Executor {
                 port,
                 tools,
                 places,
+                gate: Arc::default(),
+                looked_back: Mutex::default(),
                 shutdown: CancellationToken::new(),
                 workers: Mutex::default(),
                 running: Mutex::default(),
@@ -117,6 +123,7 @@ impl Executor {
             cancel: self.inner.shutdown.child_token(),
             permit: Arc::new(PathPermit::new(tool.describe().name.clone(), tool.kind(), terms)),
             seen: Arc::new(SeenByCall::new(self.inner.port.clone(), session)),
+            turns: Arc::new(NoTurns),
             extensions,
         };
         match tool.preview(&context, args).await {
@@ -230,7 +237,7 @@ impl Executor {
         );
         drop(running);
         let run = Run {
-            inner: self.inner.clone(),
+            executor: self.clone(),
             rtc,
             ended: mine,
         };
@@ -249,25 +256,29 @@ impl Executor {
 
 /// A run of a call.
 struct Run {
-    inner: Arc<Inner>,
+    executor: Executor,
     rtc: RtcId,
     ended: watch::Sender<Option<Result<Ran, PortError>>>,
 }
 
 impl Run {
     async fn to_end(&self, cancel: CancellationToken) -> Result<Ran, PortError> {
-        let Some(call) = self.inner.port.load(self.rtc).await? else {
+        let inner = &self.executor.inner;
+        let Some(call) = inner.port.load(self.rtc).await? else {
             return Ok(Ran::Waits);
         };
-        let extensions = self.inner.places.of(call.root.clone()).await;
-        crate::call::run(&self.inner, call, cancel, extensions).await
+        let Some((call, turn)) = self.executor.in_turn(call, &cancel).await? else {
+            return Ok(Ran::Waits);
+        };
+        let extensions = inner.places.of(call.root.clone()).await;
+        crate::call::run(inner, call, turn, cancel, extensions).await
     }
 }
 
 /// Takes the call off the list of running ones, also when its run is dropped.
 impl Drop for Run {
     fn drop(&mut self) {
-        lock(&self.inner.running).remove(&self.rtc);
+        lock(&self.executor.inner.running).remove(&self.rtc);
     }
 }
 

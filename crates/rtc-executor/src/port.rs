@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use async_trait::async_trait;
-use rtc_tool::{Kind, Policy, Progress, ToolError};
-use rtc_types::{Rtc, RtcId, SessionId, Timestamp};
+use rtc_tool::{Access, Kind, Policy, Progress, ToolError};
+use rtc_types::{ProjectId, Rtc, RtcId, SessionId, Timestamp};
 use serde_json::Value;
 
 /// A call without a result, with everything that decides on it.
@@ -14,6 +14,12 @@ pub struct OpenCall {
     pub rtc: Rtc,
     /// Who runs it.
     pub kind: Kind,
+    /// What it does: a call that changes something waits for its turn.
+    pub access: Access,
+    /// The project of its session, in which changes are made in turns.
+    pub project: Option<ProjectId>,
+    /// The session at the top of its session's tree, which takes turns with others.
+    pub tree: SessionId,
     /// What it may do, as things are now.
     pub terms: Terms,
     /// The mark of an earlier start that has no result.
@@ -73,6 +79,10 @@ pub trait Port: Send + Sync + 'static {
     /// The record of a call with everything that decides on it; `None` if it is not the executor's to run now: it has
     /// ended, waits for the user, or is not the first open call of its session.
     async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError>;
+
+    /// The calls in a project that were started, may have had an effect, and have no result: those of them that an
+    /// executor can look at. Asked before this process starts anything there.
+    async fn begun(&self, project: Option<ProjectId>) -> Result<Vec<RtcId>, PortError>;
 
     /// Takes a call. `mark` is the tool's mark and the digest of the arguments; both are durable when this returns
     /// [`Claimed::Yes`]. The terms may have become stricter since the call was loaded.

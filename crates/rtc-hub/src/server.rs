@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::{FutureExt, StreamExt};
 use rtc_tool::{
-    Access, CallContext, ErrorKind, Extensions, Permit, Seen, ToolError, ToolStream, ToolStreamItem,
+    Access, CallContext, ErrorKind, Extensions, NoTurns, Permit, Seen, ToolError, ToolStream, ToolStreamItem,
 };
 use rtc_types::RtcId;
 use serde_json::Value;
@@ -86,6 +86,7 @@ fn begin(
         cancel,
         permit: Arc::new(Nothing),
         seen: Arc::new(Nothing),
+        turns: Arc::new(NoTurns),
         extensions,
     };
     Ok((tool.execute(context, arguments, None), deadline))

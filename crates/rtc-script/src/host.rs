@@ -138,7 +138,7 @@ fn with_all(arguments: Value) -> Value {
 mod tests {
     use std::sync::Arc;
 
-    use rtc_tool::{Access, Extensions, Permit, Seen};
+    use rtc_tool::{Access, Extensions, NoTurns, Permit, Seen};
     use rtc_types::{RtcId, SessionId};
 
     use super::*;
@@ -169,6 +169,7 @@ mod tests {
             cancel: CancellationToken::new(),
             permit: Arc::new(Nothing),
             seen: Arc::new(Nothing),
+            turns: Arc::new(NoTurns),
             extensions: Extensions::default(),
         });
         for _ in 0..MAX_HOST_CALLS {

@@ -11,6 +11,7 @@ use rtc_types::{Preview, PreviewKind, Program};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
 
 use crate::evidence::evidence;
 use crate::limits::{DEFAULT_TIMEOUT_MS, MAX_CODE_BYTES, MAX_DEPTH, MAX_TIMEOUT_MS};
@@ -23,7 +24,8 @@ use crate::workers::Workers;
 /// The name of the tool.
 pub const TOOL: &str = "script";
 
-/// How many scripts run at a time; the others wait.
+/// How many scripts run at a time; the others wait. To save one needs no place: it has the turn to change its project,
+/// for which those that run may be waiting.
 const MAX_SCRIPTS: usize = 4;
 
 /// How long the syntax of a script may take to be read.
@@ -33,6 +35,7 @@ const CHECK_TIME: Duration = Duration::from_secs(10);
 pub struct Script {
     workers: Workers,
     grace: Duration,
+    places: Semaphore,
 }
 
 impl Script {
@@ -41,6 +44,7 @@ impl Script {
         Self {
             workers,
             grace: STOP_GRACE,
+            places: Semaphore::new(MAX_SCRIPTS),
         }
     }
 
@@ -211,7 +215,7 @@ impl Tool for Script {
             // It ends by itself when it is told to, and then says what it has changed.
             supports_cancel: false,
             timeout: None,
-            max_concurrency: Some(MAX_SCRIPTS),
+            max_concurrency: None,
         }
     }
 
@@ -302,6 +306,11 @@ impl Tool for Script {
                 Ok(saved(written.path))
             }
             (Plan::Run(code), _) => {
+                let _place = tokio::select! {
+                    biased;
+                    () = context.cancel.cancelled() => return Err(ToolError::cancelled()),
+                    place = self.places.acquire() => place.ok(),
+                };
                 let order = Order {
                     code,
                     params: Value::Object(args.params.clone()),

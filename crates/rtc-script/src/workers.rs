@@ -193,7 +193,7 @@ mod tests {
     use std::sync::Arc;
 
     use async_trait::async_trait;
-    use rtc_tool::{Access, Extensions, Permit, Seen};
+    use rtc_tool::{Access, Extensions, NoTurns, Permit, Seen};
     use rtc_types::{RtcId, SessionId};
     use serde_json::Value;
     use tokio::time::Instant;
@@ -227,6 +227,7 @@ mod tests {
             cancel: CancellationToken::new(),
             permit: Arc::new(Nothing),
             seen: Arc::new(Nothing),
+            turns: Arc::new(NoTurns),
             extensions: Extensions::default(),
         };
         let workers = Workers {

@@ -27,6 +27,8 @@ pub struct CallContext {
     pub permit: Arc<dyn Permit>,
     /// What the session knows of files.
     pub seen: Arc<dyn Seen>,
+    /// The turns in which the files of the project are changed.
+    pub turns: Arc<dyn Turns>,
     /// Anything else, by its type: the project folder (`rtc_fs::Project`) and where displaced content is kept
     /// (`rtc_fs::PreImageFolder`), for example.
     pub extensions: Extensions,
@@ -58,6 +60,50 @@ pub trait Seen: Send + Sync {
 
     /// Notes what the call now knows of this path; `Null` forgets it.
     fn note(&self, path: &str, known: Value);
+}
+
+/// Lets all that change the files of one project take turns: there is one change at a time, whoever makes it.
+///
+/// A call that is one change has its turn from before `prepare` until its result is stored. A program takes one for each
+/// change that it makes, so that others come in between.
+#[async_trait]
+pub trait Turns: Send + Sync {
+    /// Waits until it is the call's turn to make a change. `Err` says why it never is.
+    async fn take(&self) -> Result<Turn, ToolError>;
+}
+
+/// A turn to make one change. It is over when this is dropped.
+#[must_use = "the turn is over when it is dropped"]
+pub struct Turn {
+    _held: Box<dyn Send + Sync>,
+}
+
+impl Turn {
+    /// A turn that is over when `held` is dropped.
+    pub fn new(held: impl Send + Sync + 'static) -> Self {
+        Self {
+            _held: Box::new(held),
+        }
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").finish_non_exhaustive()
+    }
+}
+
+/// The turns of what only looks: there are none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTurns;
+
+#[async_trait]
+impl Turns for NoTurns {
+    async fn take(&self) -> Result<Turn, ToolError> {
+        Err(ToolError::execution(
+            "it was said that this only looks, so it changes nothing",
+        ))
+    }
 }
 
 /// Values by type.

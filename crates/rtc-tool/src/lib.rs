@@ -17,7 +17,7 @@ mod text;
 mod tool;
 
 pub use arguments::coerce;
-pub use context::{CallContext, Extensions, Permit, Seen};
+pub use context::{CallContext, Extensions, NoTurns, Permit, Seen, Turn, Turns};
 pub use erased::handle;
 pub use error::{ErrorKind, ToolError};
 pub use permission::{Consent, Policy, Verdict, decide, grant, is_beneath, is_protected};

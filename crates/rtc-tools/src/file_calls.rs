@@ -1,13 +1,13 @@
 //! What a running program asks of files: the work of the file tools, answered for programs instead of a model.
 //!
 //! Jail, codec, permission of each path, stale guard and pre-images are those of the tools. The calls of one program
-//! are made one after the other: two changes of one file never cross.
+//! are made one after the other, and each change in a turn of its own: two changes of one file never cross.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rtc_fs::{Detected, Error, GrepHits, Kind, VPath, binary_kind, detect};
-use rtc_tool::{Access, CallContext, ToolError};
+use rtc_tool::{Access, CallContext, ToolError, Turn};
 use serde_json::{Value, json};
 
 use crate::change;
@@ -59,6 +59,15 @@ impl FileCalls {
         move |path| {
             let mut changed = changed.lock().unwrap_or_else(PoisonError::into_inner);
             changed.insert(path.as_str().to_owned());
+        }
+    }
+
+    /// Waits until it is the program's turn to make a change. It never has one turn while it waits for another.
+    async fn turn(&self) -> Result<Turn, ToolError> {
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => Err(ToolError::cancelled()),
+            turn = self.context.turns.take() => turn,
         }
     }
 
@@ -144,12 +153,14 @@ impl FileCalls {
 
     /// Writes a file; the result is that of the tool `write`.
     pub async fn write(&self, args: WriteArgs) -> Result<Value, ToolError> {
+        let _turn = self.turn().await?;
         let written = change::execute_telling(self.context.clone(), args, None, self.noting()).await?;
         Ok(json!(written))
     }
 
     /// Replaces text in a file; the result is that of the tool `edit`.
     pub async fn edit(&self, args: EditArgs) -> Result<Value, ToolError> {
+        let _turn = self.turn().await?;
         let edited = change::execute_telling(self.context.clone(), args, None, self.noting()).await?;
         Ok(json!(edited))
     }
@@ -244,6 +255,7 @@ impl FileCalls {
         let (asked, project) = (path(given)?, project(&self.context)?);
         let permit = self.context.permit.clone();
         let mut note = self.noting();
+        let _turn = self.turn().await?;
         let (real, created) = blocking(&self.context, move |_| {
             let place = project.resolve_new(&asked).map_err(tool_error)?;
             permit.check(Access::Write, place.path.as_str())?;
@@ -259,6 +271,7 @@ impl FileCalls {
         let (from, to, project) = (path(from)?, path(to)?, project(&self.context)?);
         let permit = self.context.permit.clone();
         let mut keeping = Keeping::new(&self.context, self.noting())?;
+        let _turn = self.turn().await?;
         let (from, to, moved) = blocking(&self.context, move |cancel| {
             let gathered = project.gather(&from, cancel).map_err(tool_error)?;
             let destinations = project.destinations(&gathered, &to).map_err(tool_error)?;
@@ -287,6 +300,7 @@ impl FileCalls {
         let (asked, project) = (path(given)?, project(&self.context)?);
         let permit = self.context.permit.clone();
         let mut keeping = Keeping::new(&self.context, self.noting())?;
+        let _turn = self.turn().await?;
         let gathered = blocking(&self.context, move |cancel| {
             let gathered = project.gather(&asked, cancel).map_err(tool_error)?;
             for path in gathered.paths() {

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use rtc_fs::{PreImageFolder, Project};
-use rtc_tool::{Access, CallContext, Extensions, Permit, Seen, ToolError, ToolHandle, terminal_of};
+use rtc_tool::{
+    Access, CallContext, Extensions, Permit, Seen, ToolError, ToolHandle, Turn, Turns, terminal_of,
+};
 use rtc_types::{RtcId, SessionId};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -30,6 +33,10 @@ pub(crate) struct Surroundings {
     pub(crate) asked: Mutex<Vec<(Access, String)>>,
     /// What the session knows of files.
     pub(crate) known: Mutex<HashMap<String, Value>>,
+    /// Held by whoever has the turn.
+    pub(crate) turn: Arc<tokio::sync::Mutex<()>>,
+    /// How many turns were taken.
+    pub(crate) turns: AtomicUsize,
 }
 
 impl Permit for Surroundings {
@@ -62,6 +69,15 @@ impl Seen for Surroundings {
     }
 }
 
+#[async_trait]
+impl Turns for Surroundings {
+    async fn take(&self) -> Result<Turn, ToolError> {
+        let turn = self.turn.clone().lock_owned().await;
+        self.turns.fetch_add(1, Ordering::SeqCst);
+        Ok(Turn::new(turn))
+    }
+}
+
 /// A workplace with these files.
 pub(crate) fn workplace(files: &[(&str, &str)]) -> Workplace {
     let folder = TempDir::new().unwrap();
@@ -79,6 +95,7 @@ pub(crate) fn workplace(files: &[(&str, &str)]) -> Workplace {
         cancel: CancellationToken::new(),
         permit: surroundings.clone(),
         seen: surroundings.clone(),
+        turns: surroundings.clone(),
         extensions: Extensions::default()
             .with(Arc::new(project))
             .with(Arc::new(pre_images)),

@@ -83,6 +83,13 @@ pub struct Session {
     pub cleared_offset: Option<u32>,
 }
 
+impl Session {
+    /// The session at the top of its tree: itself, if a person began it.
+    pub fn tree(&self) -> SessionId {
+        self.root_server_session_id.unwrap_or(self.id)
+    }
+}
+
 /// Kinds of owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

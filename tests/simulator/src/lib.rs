@@ -15,6 +15,7 @@ mod explore;
 mod judge;
 mod model;
 mod points;
+mod port;
 mod run;
 mod scenario;
 mod shrink;
@@ -24,6 +25,6 @@ mod user;
 mod world;
 
 pub use explore::{Failure, effects, explore};
-pub use scenario::{Begins, Call, ClientPlan, Message, Round, Scenario, SessionPlan, Tool, When};
+pub use scenario::{Begins, Call, ClientPlan, Folders, Message, Round, Scenario, SessionPlan, Tool, When};
 pub use shrink::shrink;
 pub use world::Sabotage;

@@ -69,7 +69,10 @@ impl Model for PlannedModel {
         let asked_before = self.world.asked(session, &self.sent(request.clone()));
         let plan = &self.scenario.sessions[session].messages[message];
         let (events, is_slow) = match plan.rounds.get(replies) {
-            Some(round) => (calls(round, session, message, replies), round.slow),
+            Some(round) => {
+                let file = format!("/{}", self.scenario.folder(session));
+                (calls(round, &file, [session, message, replies]), round.slow)
+            }
             None => (vec![last(plan, session, message)], false),
         };
         let mut events = events;
@@ -136,7 +139,8 @@ fn last(plan: &Message, session: usize, message: usize) -> Result<Event, Error> 
     }))
 }
 
-fn calls(round: &Round, session: usize, message: usize, number: usize) -> Vec<Result<Event, Error>> {
+fn calls(round: &Round, file: &str, of: [usize; 3]) -> Vec<Result<Event, Error>> {
+    let [session, message, number] = of;
     let mut events = Vec::new();
     let mut blocks = Vec::new();
     if round.thinks {
@@ -156,8 +160,8 @@ fn calls(round: &Round, session: usize, message: usize, number: usize) -> Vec<Re
     for (at, call) in round.calls.iter().enumerate() {
         let id = call_id(session, message, number, at);
         let (name, arguments) = match call.tool {
-            Tool::Read => ("read", json!({"path": format!("/{session}")})),
-            Tool::Write => ("write", json!({"path": format!("/{session}"), "text": id})),
+            Tool::Read => ("read", json!({"path": file})),
+            Tool::Write => ("write", json!({"path": file, "text": id})),
             Tool::Script => ("script", json!({"code": id})),
             Tool::Ask => ("ask", json!({"question": id})),
             Tool::Todo => (

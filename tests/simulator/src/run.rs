@@ -103,7 +103,7 @@ async fn live(
     let port = EnginePort::default();
     let tools = tools::of_executor().clone();
     let executor = Executor::new(
-        Arc::new(port.clone()),
+        crate::port::to(port.clone(), world.sabotage),
         tools,
         Arc::new(OneBench(bench)),
         Duration::ZERO,

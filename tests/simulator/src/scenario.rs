@@ -15,6 +15,19 @@ pub struct Scenario {
     pub full: Option<(u32, u32)>,
     /// Who follows the user's stream.
     pub clients: Vec<ClientPlan>,
+    /// Where the sessions work.
+    pub folders: Folders,
+}
+
+/// Where the sessions of a scenario work; each is simpler than the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Folders {
+    /// Each in a folder of its own.
+    Apart,
+    /// All in one, on one file, each for itself.
+    Shared,
+    /// The same, the others as children of the first.
+    Family,
 }
 
 /// A client that follows the user's stream.
@@ -187,12 +200,26 @@ impl Scenario {
                 .collect(),
             full: (rng.u8(..8) == 0).then(|| (rng.u32(2..20), rng.u32(1..5))),
             clients: clients(seed),
+            folders: match (sessions, seed % 3) {
+                (1, _) | (_, 0) => Folders::Apart,
+                (_, 1) => Folders::Shared,
+                (_, _) => Folders::Family,
+            },
+        }
+    }
+
+    /// The folder of a session, by the first session that works in it.
+    pub fn folder(&self, session: usize) -> usize {
+        match self.folders {
+            Folders::Apart => session,
+            Folders::Shared | Folders::Family => 0,
         }
     }
 
     /// Whether the end depends on nothing but what was planned: then every run ends in the same way.
     pub fn is_calm(&self) -> bool {
-        self.sessions.iter().all(SessionPlan::is_calm)
+        // Which of those that share a file reads or writes first is nobody's plan.
+        self.folders == Folders::Apart && self.sessions.iter().all(SessionPlan::is_calm)
     }
 
     /// The plan of the call with this id.

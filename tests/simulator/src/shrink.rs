@@ -1,7 +1,8 @@
 //! Makes a scenario that fails smaller, as long as it fails.
 
 use crate::{
-    Begins, Call, ClientPlan, Failure, Message, Round, Sabotage, Scenario, SessionPlan, Tool, When, explore,
+    Begins, Call, ClientPlan, Failure, Folders, Message, Round, Sabotage, Scenario, SessionPlan, Tool, When,
+    explore,
 };
 
 /// How many smaller scenarios are tried at most.
@@ -45,6 +46,14 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
             ..scenario.clone()
         }),
     );
+    for folders in [Folders::Apart, Folders::Shared] {
+        if scenario.folders > folders {
+            all.push(Scenario {
+                folders,
+                ..scenario.clone()
+            });
+        }
+    }
     let with = |sessions| Scenario {
         sessions,
         ..scenario.clone()

@@ -62,26 +62,29 @@ impl Bench {
 
     /// The user must have said Yes to this call, or to the like of it, before it has an effect.
     fn check_consent(&self, call: &str, tool: Tool) {
-        let session = call
-            .split('.')
-            .next()
-            .and_then(|session| session.parse::<usize>().ok());
-        let plan = session.and_then(|session| Some((session, self.scenario.sessions.get(session)?)));
+        let session_of = |id: &str| {
+            id.split('.')
+                .next()
+                .and_then(|number| number.parse::<usize>().ok())
+        };
+        let plan = session_of(call).and_then(|session| Some((session, self.scenario.sessions.get(session)?)));
         let Some((session, plan)) = plan else {
             return self
                 .world
                 .wrong(format!("{call} takes effect, which nobody called"));
         };
-        let same_session = |id: &str| id.split('.').next() == call.split('.').next();
-        let of_tool =
-            |id: &str| same_session(id) && self.scenario.call(id).is_some_and(|other| other.tool == tool);
+        let is_of_tool = |id: &str| self.scenario.call(id).is_some_and(|other| other.tool == tool);
+        let of_tool = |id: &str| session_of(id) == Some(session) && is_of_tool(id);
+        let folder = self.scenario.folder(session);
+        let in_folder = |id: &str| {
+            session_of(id).is_some_and(|other| self.scenario.folder(other) == folder) && is_of_tool(id)
+        };
         let answered = self.world.with(|facts| facts.answered.clone());
         let yes = answered.iter().any(|(id, decision)| match decision {
             ApprovalDecision::Once => &**id == call,
-            // Each script is another program; all changes of a session are of one file.
-            ApprovalDecision::Session | ApprovalDecision::Project => {
-                &**id == call || (tool == Tool::Write && of_tool(id))
-            }
+            // Each script is another program; all changes in a folder are of one file.
+            ApprovalDecision::Session => &**id == call || (tool == Tool::Write && of_tool(id)),
+            ApprovalDecision::Project => &**id == call || (tool == Tool::Write && in_folder(id)),
             ApprovalDecision::Reject | ApprovalDecision::Never => false,
         });
         let never = answered
@@ -109,6 +112,28 @@ impl Bench {
             Some(plan) if plan.fails => Err(ToolError::execution(format!("it ran {call} and failed"))),
             _ => Ok(()),
         }
+    }
+}
+
+/// While a file is being changed.
+struct Changing {
+    bench: Arc<Bench>,
+    path: String,
+}
+
+impl Changing {
+    fn begin(bench: &Arc<Bench>, path: &str) -> Self {
+        bench.world.begin_change(path);
+        Self {
+            bench: bench.clone(),
+            path: path.to_owned(),
+        }
+    }
+}
+
+impl Drop for Changing {
+    fn drop(&mut self) {
+        self.bench.world.end_change(&self.path);
     }
 }
 
@@ -190,7 +215,7 @@ impl rtc_tool::Tool for Write {
             .with(|facts| facts.files.get(&args.path).cloned());
         Ok(Some(Prepared {
             mark: json!({"before": before}),
-            plan: Box::new(()),
+            plan: Box::new(before),
         }))
     }
 
@@ -198,11 +223,20 @@ impl rtc_tool::Tool for Write {
         &self,
         context: CallContext,
         args: WriteArgs,
-        _: Option<Prepared>,
+        prepared: Option<Prepared>,
         _: ProgressSender,
     ) -> Result<Value, ToolError> {
         let bench = Bench::of(&context)?;
+        let _changing = Changing::begin(&bench, &args.path);
         bench.take_time(&args.text).await;
+        let now = bench.world.with(|facts| facts.files.get(&args.path).cloned());
+        let planned_on = prepared.and_then(|prepared| prepared.plan.downcast::<Option<String>>().ok());
+        if planned_on.as_deref() != Some(&now) {
+            bench.world.wrong(format!(
+                "somebody came between the plan of {} and its effect",
+                args.text
+            ));
+        }
         context.permit.check(Access::Write, &args.path)?;
         bench.end(&args.text)?;
         bench.check_consent(&args.text, Tool::Write);
@@ -233,6 +267,10 @@ impl rtc_tool::Tool for Write {
         } else if json!(now) == mark["before"] {
             Recovery::NotApplied
         } else {
+            bench.world.wrong(format!(
+                "whether {} took effect cannot be said: somebody else wrote meanwhile",
+                args.text
+            ));
             Recovery::Neither("Somebody else wrote.".to_owned())
         })
     }

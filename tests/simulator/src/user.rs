@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rtc_engine::{Asked, Command, Engine, Error, NewSession, Resolution, Send, SessionState};
+use rtc_engine::{Asked, Command, Engine, Error, NewSession, Parent, Resolution, Send, SessionState};
 use rtc_types::{ApprovalDecision, ClientId, Code, DeviceId, Mode, ProjectId, SessionId, UserId};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::Sabotage;
 use crate::model::words;
-use crate::scenario::{Scenario, SessionPlan, When};
+use crate::scenario::{Folders, Scenario, SessionPlan, When};
 use crate::world::{Known, World};
 
 /// Far more than any scenario needs.
@@ -26,9 +26,25 @@ pub(crate) fn session_id(session: usize) -> SessionId {
     SessionId::new(Uuid::from_u128(0x1_0000 + session as u128))
 }
 
-/// Each session has its own folder: what is allowed in one of them says nothing about the others.
-fn project_id(session: usize) -> ProjectId {
-    ProjectId::new(Uuid::from_u128(0x2_0000 + session as u128))
+/// What is allowed in one folder says nothing about the others.
+fn project_id(folder: usize) -> ProjectId {
+    ProjectId::new(Uuid::from_u128(0x2_0000 + folder as u128))
+}
+
+/// The first session of a family begins the others.
+fn parent_of(scenario: &Scenario, session: usize) -> Option<Parent> {
+    let parent = Parent {
+        session: session_id(0),
+        client_id: session_client_id(0),
+        root: session_id(0),
+        root_client_id: session_client_id(0),
+        message: None,
+    };
+    Some(parent).filter(|_| scenario.folders == Folders::Family && session > 0)
+}
+
+fn session_client_id(session: usize) -> ClientId {
+    ClientId::new(format!("session-{session}")).expect("a short text is a client id")
 }
 
 /// Acts until everything planned is done and nothing goes on. An error says what does not go on.
@@ -165,19 +181,20 @@ impl Session<'_> {
     }
 
     async fn say(&self, message: usize) -> Result<Look, Error> {
-        let id = |text: String| ClientId::new(text).expect("a short text is a client id");
+        let client_id = format!("message-{}-{message}", self.session);
         let send = Send {
-            client_id: id(format!("message-{}-{message}", self.session)),
+            client_id: ClientId::new(client_id).expect("a short text is a client id"),
             text: words(self.session, message),
             scenarios: Vec::new(),
             new_session: NewSession {
                 id: session_id(self.session),
-                client_id: id(format!("session-{}", self.session)),
+                client_id: session_client_id(self.session),
                 user: USER,
                 device: DEVICE,
-                project: Some(project_id(self.session)),
+                project: Some(project_id(self.scenario.folder(self.session))),
                 mode: self.plan.mode,
                 agent_prompt: None,
+                parent: parent_of(self.scenario, self.session),
             },
         };
         self.engine.send(send).await?;

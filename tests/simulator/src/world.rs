@@ -48,6 +48,8 @@ pub enum Sabotage {
     ShowsEverything,
     /// Text is told live of messages that are whole.
     TellsLate,
+    /// The files of a folder are changed by everybody at once.
+    TakesNoTurns,
 }
 
 /// What is the case outside of the product. An image of it is a clone.
@@ -123,6 +125,8 @@ struct Inner {
     points: Points,
     /// The store at the effects before, the oldest first, for a store that forgets.
     before: VecDeque<MemoryStore>,
+    /// The files that are being changed.
+    changing: Vec<String>,
     /// What must never be and was seen.
     wrong: Option<String>,
 }
@@ -134,6 +138,7 @@ impl World {
                 facts,
                 points: Points::new(wanted),
                 before: VecDeque::new(),
+                changing: Vec::new(),
                 wrong: None,
             }),
             store,
@@ -181,6 +186,24 @@ impl World {
                 };
                 inner.points.take(place, point);
             }
+        }
+    }
+
+    /// From here on a file is being changed, by one at a time.
+    pub(crate) fn begin_change(&self, path: &str) {
+        let mut inner = self.inner();
+        if inner.changing.iter().any(|other| other == path) {
+            inner
+                .wrong
+                .get_or_insert_with(|| format!("two change {path} at a time"));
+        }
+        inner.changing.push(path.to_owned());
+    }
+
+    pub(crate) fn end_change(&self, path: &str) {
+        let mut inner = self.inner();
+        if let Some(at) = inner.changing.iter().position(|other| other == path) {
+            inner.changing.remove(at);
         }
     }
 

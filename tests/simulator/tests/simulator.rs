@@ -197,6 +197,15 @@ fn text_that_comes_late_is_found() {
     assert!(what.contains("is told live, and it is whole"), "{what}");
 }
 
+#[test]
+fn files_that_everybody_changes_at_once_are_found() {
+    let failure = found(Sabotage::TakesNoTurns);
+    let seen = ["at a time", "somebody came between", "somebody else wrote"];
+    assert!(seen.iter().any(|seen| failure.what.contains(seen)), "{failure}");
+    let (sessions, calls) = size(&failure.scenario);
+    assert!(sessions <= 2 && calls <= 2, "{failure}");
+}
+
 /// What a failure is told with is enough to see it again.
 #[test]
 fn a_seed_is_the_same_run_each_time() {

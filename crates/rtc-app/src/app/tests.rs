@@ -111,6 +111,7 @@ async fn drive(place: &Place, app: &App, patience: Duration) -> Result<(), Strin
             project: Some(project.id),
             mode: Mode::Bypass,
             agent_prompt: None,
+            parent: None,
         },
     };
     engine.send(send).await.map_err(|error| error.to_string())?;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use self::told::told;
-use super::Realtime;
+use super::{Realtime, refused};
 
 /// The largest file that is read as text, and that a `stat` has the hash of: 16 MiB. It is in memory while it is read.
 const MAX_TEXT_BYTES: u64 = 16 << 20;
@@ -33,6 +33,7 @@ const MAX_ESCAPED_BYTES: usize = 7 << 20;
 
 /// A project, with what holds in it.
 struct Files {
+    id: ProjectId,
     project: Arc<rtc_fs::Project>,
     pre_images: Arc<PreImageFolder>,
     policy: Policy,
@@ -84,6 +85,7 @@ impl Realtime {
         };
         let rules: Vec<Rule> = self.engine.rules(Some(id)).await?;
         Ok(Files {
+            id,
             project,
             pre_images,
             // The user does it themselves, so nothing is asked; a rule that forbids it holds in every mode.
@@ -219,10 +221,12 @@ impl Realtime {
         let files = self.files(caller, ask.project_id).await?;
         let path = parse(ask.path.as_str())?;
         let id = RtcId::new(self.clock.stamp().mint().uuid());
-        // One after the other: of two that have seen the same content the second finds another one.
-        let writing = self.writing.clone().lock_owned().await;
+        // One after the other, also where a session writes: of two that have seen the same content the second finds
+        // another one.
+        let turn = self.executor.turn_of_user(files.id).await;
+        let turn = turn.map_err(|error| refused(error, Code::Internal))?;
         blocking(move |cancel| {
-            let _writing = writing;
+            let _turn = turn;
             write(&files, &path, &ask, id, cancel)
         })
         .await

@@ -126,6 +126,7 @@ impl Lane {
                 project: self.project,
                 mode: Mode::Edit,
                 agent_prompt: None,
+                parent: None,
             },
         }));
     }

@@ -60,6 +60,7 @@ impl Engine {
                     },
                     mode: old.mode,
                     agent_prompt: old.agent_prompt,
+                    parent: None,
                 },
             },
             origin: Origin {

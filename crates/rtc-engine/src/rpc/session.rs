@@ -90,6 +90,7 @@ impl Engine {
                 project: ask.project_id.or(defaults.project),
                 mode: ask.mode.unwrap_or(defaults.mode),
                 agent_prompt: ask.agent_prompt.map(|prompt| prompt.into_string()),
+                parent: None,
             },
         };
         let (message, offsets) = self.send_telling(send).await?;

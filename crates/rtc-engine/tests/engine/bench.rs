@@ -322,6 +322,7 @@ pub(crate) fn message(number: u128, client_id: &str, text: &str, mode: Mode) -> 
             project: Some(project()),
             mode,
             agent_prompt: None,
+            parent: None,
         },
     }
 }

@@ -13,3 +13,4 @@ mod pages;
 mod rpc;
 mod scenarios;
 mod time;
+mod trees;

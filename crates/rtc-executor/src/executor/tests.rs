@@ -41,6 +41,7 @@ struct OpenCallParts {
     mode: Mode,
     started: Option<Started>,
     attempt: u32,
+    access: Access,
 }
 
 impl FakePort {
@@ -51,6 +52,7 @@ impl FakePort {
                 mode: Mode::Edit,
                 started: None,
                 attempt: 0,
+                access: Access::Write,
             },
             claims: true,
             told: Mutex::default(),
@@ -125,10 +127,17 @@ impl Port for FakePort {
                 completed_at: None,
             },
             kind: Kind::Device,
+            access: self.call.access,
+            project: None,
+            tree: session(),
             terms: self.terms(),
             started: self.call.started.clone(),
             root: None,
         }))
+    }
+
+    async fn begun(&self, _: Option<ProjectId>) -> Result<Vec<RtcId>, PortError> {
+        Ok(self.call.started.iter().map(|_| rtc_id()).collect())
     }
 
     async fn claim(

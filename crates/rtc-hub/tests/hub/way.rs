@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use futures::StreamExt;
 use rtc_hub::{Child, ChildCommand, Deadline, Host, HostCalls, Outcome, Peer, RemoteCall, spawn};
 use rtc_tool::{
-    Access, CallContext, Extensions, Permit, Registry, Seen, ToolError, ToolStream, ToolStreamItem,
+    Access, CallContext, Extensions, NoTurns, Permit, Registry, Seen, ToolError, ToolStream, ToolStreamItem,
 };
 use rtc_types::{RtcId, SessionId};
 use serde_json::{Value, json};
@@ -108,6 +108,7 @@ pub(crate) async fn in_process(case: &Case) -> Vec<ToolStreamItem> {
         cancel: CancellationToken::new(),
         permit: Arc::new(Anything),
         seen: Arc::new(Anything),
+        turns: Arc::new(NoTurns),
         extensions,
     };
     let cancel = context.cancel.clone();

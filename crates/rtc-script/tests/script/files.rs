@@ -1,8 +1,10 @@
 //! What a script does to files is what the tools do.
 
+use futures::future::join_all;
 use rtc_fs::PreImageFolder;
 use rtc_tool::Recovery;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::place::{content, place, write};
 
@@ -108,4 +110,40 @@ await rtcAgent.fs.write('/d', '4'); await rtcAgent.fs.write('/e', '5');"});
         .await
         .unwrap();
     assert!(matches!(unreadable, Recovery::Neither(_)));
+}
+
+/// A save has its turn when it begins, and no script gets one before it is over.
+#[tokio::test]
+async fn a_save_needs_no_place_of_the_scripts_that_wait_for_their_turn() {
+    let place = place(&[]);
+    let others = place.surroundings.turn.clone().lock_owned().await;
+    let scripts: Vec<_> = (0..4)
+        .map(|number| {
+            let code = format!("console.log('begun'); await rtcAgent.fs.write('/{number}', 'x'); 1");
+            json!({"title": "t", "code": code, "timeout": 60_000})
+        })
+        .collect();
+    let begun = Semaphore::new(0);
+    let begin = |_: &str| begun.add_permits(1);
+    let waiting = scripts.into_iter().map(|args| place.call_telling(args, begin));
+    let mut waiting = Box::pin(join_all(waiting));
+    tokio::select! {
+        ended = &mut waiting => panic!("{ended:?}"),
+        all = begun.acquire_many(4) => drop(all.unwrap()),
+    }
+    let save = json!({"title": "t", "action": "save", "name": "x", "code": "1"});
+    tokio::select! {
+        ended = &mut waiting => panic!("{ended:?}"),
+        saved = place.call(save) => drop(saved.unwrap()),
+    }
+    for number in 0..4 {
+        assert_eq!(content(&place.folder, &number.to_string()), None);
+    }
+    drop(others);
+    for ended in waiting.await {
+        ended.unwrap();
+    }
+    for number in 0..4 {
+        assert_eq!(content(&place.folder, &number.to_string()).as_deref(), Some("x"));
+    }
 }

@@ -10,8 +10,8 @@ use futures::StreamExt;
 use rtc_fs::{PreImageFolder, Project};
 use rtc_script::{Script, Workers};
 use rtc_tool::{
-    Access, CallContext, Extensions, Permit, Progress, Seen, ToolError, ToolHandle, ToolStreamItem, handle,
-    model_text,
+    Access, CallContext, Extensions, Permit, Progress, Seen, ToolError, ToolHandle, ToolStreamItem, Turn,
+    Turns, handle, model_text,
 };
 use rtc_types::{RtcId, SessionId};
 use serde_json::Value;
@@ -35,6 +35,8 @@ pub(crate) struct Place {
 pub(crate) struct Surroundings {
     known: Mutex<HashMap<String, Value>>,
     pub(crate) refused: Mutex<Vec<String>>,
+    /// Held by whoever has the turn.
+    pub(crate) turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Permit for Surroundings {
@@ -56,6 +58,13 @@ impl Seen for Surroundings {
 
     fn note(&self, path: &str, known: Value) {
         self.known.lock().unwrap().insert(path.to_owned(), known);
+    }
+}
+
+#[async_trait]
+impl Turns for Surroundings {
+    async fn take(&self) -> Result<Turn, ToolError> {
+        Ok(Turn::new(self.turn.clone().lock_owned().await))
     }
 }
 
@@ -91,6 +100,7 @@ pub(crate) fn place_with_grace(files: &[(&str, &str)], grace: Duration) -> Place
         cancel: CancellationToken::new(),
         permit: surroundings.clone(),
         seen: surroundings.clone(),
+        turns: surroundings.clone(),
         extensions: Extensions::default()
             .with(Arc::new(project))
             .with(Arc::new(pre_images)),

@@ -72,6 +72,7 @@ impl Here {
                 project: message.project,
                 mode: message.mode.or(self.app.config().mode).unwrap_or_default(),
                 agent_prompt: None,
+                parent: None,
             },
         });
         Ok(sent.await?.session_id)

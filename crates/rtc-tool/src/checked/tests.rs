@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::*;
-use crate::{Access, Extensions, Permit, Progress, ProgressSender, Seen, Tool, handle, terminal_of};
+use crate::{Access, Extensions, NoTurns, Permit, Progress, ProgressSender, Seen, Tool, handle, terminal_of};
 
 #[derive(Deserialize, JsonSchema)]
 struct Args {
@@ -89,6 +89,7 @@ fn context(cancel: &CancellationToken) -> CallContext {
         cancel: cancel.clone(),
         permit: Arc::new(Everything),
         seen: Arc::new(Everything),
+        turns: Arc::new(NoTurns),
         extensions: Extensions::default(),
     }
 }

@@ -1,3 +1,6 @@
+use std::sync::atomic::Ordering;
+
+use futures::FutureExt;
 use rtc_fs::PreImageFolder;
 use rtc_tool::handle;
 
@@ -261,4 +264,48 @@ async fn a_write_that_fails_before_its_effect_has_changed_nothing() {
     calls.write(write_args("/b", "new")).await.unwrap();
     assert_eq!(calls.changed(), ["/b"]);
     assert_eq!(kept.list(here.context.rtc).unwrap(), [1]);
+}
+
+#[tokio::test]
+async fn each_change_is_made_in_a_turn_of_its_own_and_a_look_in_none() {
+    let here = workplace(&[("a", "one"), ("d/b", "two")]);
+    let (calls, turns) = (calls(&here), &here.surroundings.turns);
+    let taken = || turns.swap(0, Ordering::SeqCst);
+    let edit = |new: &str| EditArgs {
+        path: "/a".to_owned(),
+        old_string: "one".to_owned(),
+        new_string: new.to_owned(),
+        replace_all: false,
+    };
+    calls.read("/a", Lines::default()).await.unwrap();
+    calls.read_bytes("/d/b").await.unwrap();
+    calls.list("/").await.unwrap();
+    calls.stat("/a").await.unwrap();
+    assert_eq!(taken(), 0);
+    // Others come in between, so the first is over before the second is begun.
+    calls.edit(edit("three")).await.unwrap();
+    assert_eq!(taken(), 1);
+    calls.write(write_args("/new", "x")).await.unwrap();
+    assert_eq!(taken(), 1);
+    calls.make_folder("/made").await.unwrap();
+    assert_eq!(taken(), 1);
+    calls.rename("/new", "/newer").await.unwrap();
+    assert_eq!(taken(), 1);
+    calls.remove("/d", true).await.unwrap();
+    assert_eq!(taken(), 1);
+}
+
+#[tokio::test]
+async fn a_program_that_is_ended_while_it_waits_for_its_turn_changes_nothing() {
+    let here = workplace(&[]);
+    let calls = calls(&here);
+    let others = here.surroundings.turn.clone().lock_owned().await;
+    let mut write = Box::pin(calls.write(write_args("/a", "x")));
+    assert!((&mut write).now_or_never().is_none());
+    // What only looks does not wait.
+    calls.list("/").await.unwrap();
+    here.context.cancel.cancel();
+    assert_eq!(write.await.unwrap_err(), ToolError::cancelled());
+    drop(others);
+    assert!(!here.folder.path().join("a").exists());
 }

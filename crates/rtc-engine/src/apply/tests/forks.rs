@@ -158,6 +158,7 @@ fn sending(text: &str, number: u128) -> Send {
             project: None,
             mode: Mode::Edit,
             agent_prompt: None,
+            parent: None,
         },
     }
 }
