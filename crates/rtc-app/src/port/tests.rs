@@ -3,6 +3,8 @@
 
 mod bench;
 
+use std::time::Duration;
+
 use rtc_types::{Effect, RtcStatus};
 
 use self::bench::{Bench, PROJECT, session, settled};
@@ -115,6 +117,26 @@ async fn a_writer_that_is_stopped_while_it_waits_writes_nothing_and_holds_nobody
     c1 begins
     c1 is made
     ");
+}
+
+/// Until then a crash would leave it to be looked at, and a change by somebody else would hide what became of it.
+#[tokio::test(start_paused = true)]
+async fn a_turn_lasts_until_the_result_is_stored() {
+    let bench = Bench::new().await;
+    let a1 = bench.desk.hold("a1");
+    bench.say(1, None, "put a1").await;
+    bench.store.set_full(true);
+    a1.add_permits(1);
+    settled().await;
+    bench.store.set_full(false);
+    bench.say(2, None, "put b1").await;
+    // The result has found no room, and is not offered again yet.
+    assert_eq!(bench.desk.events(), ["a1 begins", "a1 is made"]);
+    assert_eq!(bench.calls(1).await[0].entity.status, RtcStatus::Executing);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    settled().await;
+    assert_eq!(bench.calls(1).await[0].entity.status, RtcStatus::Completed);
+    assert_eq!(bench.desk.events(), ["b1 begins", "b1 is made"]);
 }
 
 /// The first change is made and nobody has heard of it when the process dies; another one waits. After the start only

@@ -369,7 +369,7 @@ pub(super) struct Bench {
     pub(super) engine: Engine,
     pub(super) executor: Executor,
     pub(super) desk: Arc<Desk>,
-    store: Arc<MemoryStore>,
+    pub(super) store: Arc<MemoryStore>,
 }
 
 pub(super) fn session(number: u128) -> SessionId {
