@@ -18,8 +18,8 @@ fn a_call_that_took_too_long_says_so_and_what_it_may_have_done() {
         (lane.rtc(second).status, lane.rtc(second).effect),
         (RtcStatus::Timeout, Some(Changed::Unknown))
     );
-    insta::assert_snapshot!(lane.output(first), @"[Tool Timeout] tool timed out: it took longer than 100 ms");
-    insta::assert_snapshot!(lane.output(second), @"[Tool Timeout] tool timed out: it took longer than 100 ms");
+    insta::assert_snapshot!(lane.output(first), @"[Tool Timeout] read timed out: it took longer than 100 ms");
+    insta::assert_snapshot!(lane.output(second), @"[Tool Timeout] edit timed out: it took longer than 100 ms");
     assert!(
         matches!(lane.effects[..], [Effect::AskModel(_)]),
         "the turn goes on once: {:?}",
