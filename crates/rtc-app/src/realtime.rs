@@ -216,7 +216,7 @@ impl Realtime {
                 };
                 if is_free && let Err(error) = self.engine.wake(session.id).await {
                     if error.code() == Code::ShuttingDown {
-                        return Err(error);
+                        continue;
                     }
                     // It is alone with that: the others go on.
                     tracing::error!(%error, session = %session.id, "what was left in the middle does not go on");

@@ -468,6 +468,8 @@ fn smaller(mut command: Command, error: rtc_store::Error) -> Result<Command, Err
             outcome.result = Err(ToolError::execution(format!(
                 "the result of this call is too large to be kept ({error}); ask for less at once"
             )));
+            // What it has seen may be what is too large; a change is then refused until it is read again.
+            outcome.seen.clear();
             Ok(command)
         }
         Command::Fork(_) => Err(Error::refused(

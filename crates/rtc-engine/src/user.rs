@@ -125,7 +125,15 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) async fn load(store: &dyn Store, keys: Keys) -> Result<Self, Error> {
-        let Some(Entry { value, revision }) = store.get(&keys.rules()).await? else {
+        let found = match store.get(&keys.rules()).await {
+            // In a scan it is there without its content.
+            Err(rtc_store::Error::Damaged { .. }) => {
+                let page = store.scan(&keys.rules(), None, 1).await?;
+                page.into_iter().next().map(|(_, entry)| entry)
+            }
+            found => found?,
+        };
+        let Some(Entry { value, revision }) = found else {
             return Ok(Self::default());
         };
         let revision = Some(revision);

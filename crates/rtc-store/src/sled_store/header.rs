@@ -53,16 +53,18 @@ impl Schema {
 }
 
 impl Header {
-    /// The header of a store; `None` if there is none, as in a store that was never completely created.
+    /// The header of a store; `None` if there is none, as in a store that was never completely created. One of a version
+    /// that this one may not read is [`Error::NewerSchema`], whatever else is in it.
     pub(super) fn read(folder: &Path) -> Result<Option<Header>, Error> {
         let path = header_path(folder);
         match fs::read(&path) {
             Ok(bytes) => {
                 // Only the part that every version understands decides whether the rest may be looked at.
-                let header = serde_json::from_slice(&bytes);
-                header
-                    .map(Some)
-                    .map_err(|error| Error::damaged(&path, error.to_string()))
+                let damaged = |error: serde_json::Error| Error::damaged(&path, error.to_string());
+                serde_json::from_slice::<Schema>(&bytes)
+                    .map_err(damaged)?
+                    .check()?;
+                serde_json::from_slice(&bytes).map(Some).map_err(damaged)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::file("read the header", &path, error)),

@@ -55,6 +55,7 @@ pub(super) fn open_or_set_aside(
         Err(error @ Error::Damaged { .. }) => error,
         Err(error) => return Err(error),
     };
+    check_system(folder)?;
     fs::rename(folder, aside)
         .and_then(|()| sync_parent(folder))
         .map_err(|error| {
@@ -63,10 +64,37 @@ pub(super) fn open_or_set_aside(
                 format!("{found}; moving it to {} failed: {error}", aside.display()),
             )
         })?;
-    let store = open(folder, options)?;
+    let store = open(folder, options).map_err(|error| {
+        let told = format!("{found}; it is kept at {}, and no other one can be made: {error}", aside.display());
+        Error::damaged(folder, told)
+    })?;
     // Until now, so that nobody has looked at the folder in between.
     drop(lock);
     Ok((store, Some(found)))
+}
+
+/// Refuses to take a store for damaged where it may be the system that fails: sled panics where it can have no thread, and
+/// takes an end that it cannot read for the end.
+fn check_system(folder: &Path) -> Result<(), Error> {
+    thread::Builder::new()
+        .spawn(|| ())
+        .map_err(|error| Error::file("start a thread for", folder, error))?
+        .join()
+        .map_err(|_| Error::file("start a thread for", folder, io::Error::other("it ended")))?;
+    let database = folder.join("db");
+    let list = |error| Error::file("list the folder", &database, error);
+    let entries = match fs::read_dir(&database) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(list)?,
+    };
+    for entry in entries {
+        let path = entry.map_err(list)?.path();
+        if path.is_file() {
+            let read = File::open(&path).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+            read.map_err(|error| Error::file("read the file", &path, error))?;
+        }
+    }
+    Ok(())
 }
 
 /// Starts the committing thread.
@@ -144,21 +172,22 @@ impl Loaded {
 /// Reads the store. One that is damaged is left as it was found.
 fn load(folder: &Path, options: &SledOptions) -> Result<Loaded, Error> {
     let header = Header::read(folder)?;
-    if let Some(header) = &header {
-        header.schema.check()?;
-    }
     let database = folder.join("db");
-    if header.is_some() && !database.join("db").exists() {
-        // sled would make another one.
-        return Err(Error::damaged(&database, "its content is gone"));
+    if header.is_some() {
+        let content = database.join("db");
+        let is_there = content.try_exists();
+        if !is_there.map_err(|error| Error::file("look for the file", &content, error))? {
+            // sled would make another one.
+            return Err(Error::damaged(&database, "its content is gone"));
+        }
     }
     let original = Original::of(folder);
     let loaded = load_database(folder, header.as_ref(), options);
     if let Some(original) = original {
-        if matches!(loaded, Err(Error::Damaged { .. })) {
-            original.put_back();
-        } else {
-            original.remove();
+        match loaded {
+            // Nobody has written.
+            Ok(_) | Err(Error::Busy { .. }) => original.remove(),
+            Err(_) => original.put_back(),
         }
     }
     loaded
@@ -366,6 +395,9 @@ fn open_database(path: &Path, options: &SledOptions) -> Result<Database, Error> 
             folder: path.to_owned(),
         },
         sled::Error::Io(error) => Error::file("open the database", path, error),
+        error @ sled::Error::Unsupported(_) => {
+            Error::file("open the database", path, io::Error::other(error.to_string()))
+        }
         other => Error::damaged(path, other.to_string()),
     })?;
     for created in [path, &path.join("db"), &path.join("conf"), &path.join("blobs")] {

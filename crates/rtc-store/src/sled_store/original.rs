@@ -72,12 +72,26 @@ impl Original {
             return;
         }
         let opened = self.database.with_extension("opened");
-        let put = fs::rename(&self.database, &opened)
+        let put = self
+            .sync()
+            .and_then(|()| fs::rename(&self.database, &opened))
             .and_then(|()| fs::rename(&self.copy, &self.database))
+            .and_then(|()| match self.database.parent() {
+                Some(folder) => files::sync_folder(folder),
+                None => Ok(()),
+            })
             .and_then(|()| fs::remove_dir_all(&opened));
         if let Err(error) = put {
             tracing::warn!(path = %self.copy.display(), %error, "the copy of the database is left beside it");
         }
+    }
+
+    /// Waits until the copy is on the device.
+    fn sync(&self) -> io::Result<()> {
+        for (file, _) in files_in(&self.copy)? {
+            fs::File::open(file)?.sync_all()?;
+        }
+        files::sync_folder(&self.copy)
     }
 
     /// Removes the copy.

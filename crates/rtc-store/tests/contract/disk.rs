@@ -124,6 +124,17 @@ async fn a_newer_store_is_refused_and_stays_as_it_was() {
     ));
     assert!(content(folder.path()) == before);
 
+    // Or miss some; it is not taken for a damaged one, which is moved.
+    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&header).unwrap();
+    fields.insert("oldest_reader".into(), 7.into());
+    fields.remove("revision");
+    fs::write(&path, serde_json::to_string(&fields).unwrap()).unwrap();
+    let before = content(folder.path());
+    let aside = folder.path().with_extension("aside");
+    let opened = SledStore::open_or_set_aside(folder.path(), &aside, &SledOptions::default());
+    assert!(matches!(opened, Err(Error::NewerSchema { found: 7, .. })));
+    assert!(content(folder.path()) == before && !aside.exists());
+
     fs::write(&path, header.replace("\"schema\":1", "\"schema\":2")).unwrap();
     assert!(
         open(folder.path()).get(&Key::from("a")).await.unwrap().is_some(),
