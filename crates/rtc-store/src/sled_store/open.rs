@@ -65,7 +65,10 @@ pub(super) fn open_or_set_aside(
             )
         })?;
     let store = open(folder, options).map_err(|error| {
-        let told = format!("{found}; it is kept at {}, and no other one can be made: {error}", aside.display());
+        let told = format!(
+            "{found}; it is kept at {}, and no other one can be made: {error}",
+            aside.display()
+        );
         Error::damaged(folder, told)
     })?;
     // Until now, so that nobody has looked at the folder in between.
@@ -395,9 +398,7 @@ fn open_database(path: &Path, options: &SledOptions) -> Result<Database, Error> 
             folder: path.to_owned(),
         },
         sled::Error::Io(error) => Error::file("open the database", path, error),
-        error @ sled::Error::Unsupported(_) => {
-            Error::file("open the database", path, io::Error::other(error.to_string()))
-        }
+        // Damaged settings among them: sled takes those for another version's.
         other => Error::damaged(path, other.to_string()),
     })?;
     for created in [path, &path.join("db"), &path.join("conf"), &path.join("blobs")] {
