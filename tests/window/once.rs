@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::desk::Desk;
 use crate::model;
+use crate::program::Program;
 use crate::wait::{LONGEST, until_true};
 
 /// How long the device leaves a call to its windows, a little less because only one end of it is seen.
@@ -186,15 +187,16 @@ fn a_page_is_as_before_when_the_process_that_stores_for_it_is_killed() {
     assert_eq!(Desk::done(&desk.record(), "script"), 1);
 }
 
-#[test]
-fn a_turn_goes_on_while_the_window_is_put_away() {
+/// Puts the window away in some way once the model is asked, and brings it forward when the turn is over.
+fn away(put_away: impl FnOnce(&Desk, &Program<'_>, &str), is_told: bool) {
     let (desk, go) = held_desk();
     let (program, page) = desk.work();
     let window = program.window();
     page.say("count to 4");
     desk.model.wait_for(1);
-    desk.screen.minimise(program.id(), &window);
-    assert_eq!(page.value("document.visibilityState"), "hidden");
+    put_away(&desk, &program, &window);
+    let shown = || page.value("document.visibilityState");
+    assert_eq!(shown() == "hidden", is_told);
     go.send(()).expect("the model waits");
     desk.model.wait_for(5);
     assert_eq!(desk.effects(), "1\n2\n3\n4\n");
@@ -202,9 +204,25 @@ fn a_turn_goes_on_while_the_window_is_put_away() {
     desk.screen.bring_forward(&window);
     page.see("I have counted to 4.");
     page.idle();
-    assert_eq!(page.value("document.visibilityState"), "visible");
+    assert_eq!(shown(), "visible");
     assert_eq!(program.close().code, Some(0));
     assert_eq!(Desk::done(&desk.record(), "write"), 4);
+}
+
+#[test]
+fn a_turn_goes_on_while_the_window_is_put_away() {
+    away(
+        |desk, program, window| desk.screen.minimise(program.id(), window),
+        true,
+    );
+}
+
+#[test]
+fn a_turn_goes_on_while_the_window_is_on_another_desktop() {
+    away(
+        |desk, program, window| desk.screen.send_off(program.id(), window),
+        true,
+    );
 }
 
 #[test]

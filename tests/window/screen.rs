@@ -180,6 +180,15 @@ impl Screen {
         });
     }
 
+    /// Moves a window to another desktop than the one that is shown.
+    pub(crate) fn send_off(&self, process: u32, window: &str) {
+        self.hands(&["set_desktop_for_window", window, "1"])
+            .expect("the window is there");
+        until_true("the window is on another desktop", || {
+            !self.windows(process).iter().any(|shown| shown == window)
+        });
+    }
+
     /// Presses a key in a window, such as `Return`, or with others `alt+F4`.
     pub(crate) fn press(&self, window: &str, key: &str) {
         self.bring_forward(window);
