@@ -26,7 +26,7 @@ async fn filled() -> Arc<MemoryStore> {
     let device = DeviceId::new(Uuid::from_u128(2));
     let opened = UserCommand::OpenProject {
         device,
-        root: "/work/project".into(),
+        root: "/projects/notes".into(),
         trusted: true,
     };
     bench.engine.tell_user(opened).await.unwrap();
@@ -276,7 +276,7 @@ async fn rules_that_cannot_be_read_allow_nothing_until_they_begin_anew() {
 #[tokio::test]
 async fn a_folder_that_cannot_be_read_stops_its_own_sessions_only() {
     let store = filled().await;
-    let key = key_of(&store, "/work/project").await;
+    let key = key_of(&store, "/projects/notes").await;
     let project: Value = serde_json::from_slice(&store.get(&key).await.unwrap().unwrap().value).unwrap();
     let project = serde_json::from_value(project["id"].clone()).unwrap();
     let mut inside = message(5, "c5", "hello", Mode::Manual);
