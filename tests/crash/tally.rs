@@ -95,13 +95,14 @@ impl Tally {
         self.kills.values().sum()
     }
 
-    /// Prints the counts, and fails if a case did. `cargo xtask crash` adds up the first lines.
+    /// Prints the counts, and fails if a case did. `cargo xtask crash` reads them.
     pub(crate) fn report(&self) {
-        println!("{}: {} kills", self.title, self.all());
+        // At once: other tests print at the same time.
+        let mut told = format!("{}: {} kills\n", self.title, self.all());
         for (point, count) in &self.kills {
-            println!("{count:6}  {point}");
+            told.push_str(&format!("{count:6}  {point}\n"));
         }
-        println!("{:6}  the run ended before", self.missed);
+        println!("{told}{:6}  the run ended before", self.missed);
         let failures = &self.failures;
         assert!(
             failures.is_empty(),

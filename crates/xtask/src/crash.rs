@@ -1,11 +1,14 @@
 //! `crash`: the full run of real kills, and how many there were.
 
+mod figures;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use self::figures::Figures;
 use crate::shell::{self, WrongUsage};
 
 /// How many kills a full run has at least.
@@ -14,6 +17,9 @@ const PROMISED: usize = 10_000;
 /// How many rounds lead to that.
 const ROUNDS: usize = 15;
 
+/// Where the figures of a full run are told.
+const PAGE: &str = "docs/durability.md";
+
 /// What a test prints that had to be left out.
 const SKIPPED: &str = "SKIPPED";
 
@@ -21,7 +27,7 @@ const USAGE: &str = "\
 usage: cargo xtask crash (--full | ROUNDS)
 
 Kills the program at every point, and judges what is left. What was done is kept in target/crash: a run of the same
-commit that was broken off goes on from there. --full is 15 rounds.";
+commit that was broken off goes on from there. --full is 15 rounds, and its figures are written into docs/durability.md.";
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let wrong = |what: &str| WrongUsage(format!("{what}\n{USAGE}"));
@@ -39,23 +45,30 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         [_, other, ..] => return Err(wrong(&format!("unexpected `{other}`")).into()),
     };
     let root = shell::repository_root()?;
-    let journal = journal(&root, rounds)?;
-    let kills = run(&root, rounds, &journal)?;
+    let commit = shell::commit(&root)?;
+    let journal = journal(&root, &commit, rounds)?;
+    let figures = run(&root, rounds, &journal)?;
+    let kills = figures.kills();
     // The next run is a whole one again.
     std::fs::remove_file(&journal).context("the journal cannot be removed")?;
     println!("\nxtask crash: {kills} kills in {rounds} rounds, and nothing was lost or done twice");
     if rounds >= ROUNDS && kills < PROMISED {
         bail!("{PROMISED} kills are promised");
     }
+    if arguments == ["--full"] {
+        let page = root.join(PAGE);
+        let text = std::fs::read_to_string(&page).with_context(|| format!("{PAGE} cannot be read"))?;
+        let text = figures.put_into(&text, &format!("Commit {commit}"))?;
+        std::fs::write(&page, text).with_context(|| format!("{PAGE} cannot be written"))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Where a run of so many rounds notes what it has done. What was done with other files than those of the commit counts
 /// for nothing.
-fn journal(root: &Path, rounds: usize) -> Result<PathBuf> {
+fn journal(root: &Path, commit: &str, rounds: usize) -> Result<PathBuf> {
     let folder = root.join("target/crash");
     std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    let commit = shell::commit(root)?;
     let journal = folder.join(format!("{commit}-{rounds}.jsonl"));
     if commit.ends_with("-dirty") && journal.exists() {
         std::fs::remove_file(&journal).context("the journal cannot be removed")?;
@@ -66,8 +79,8 @@ fn journal(root: &Path, rounds: usize) -> Result<PathBuf> {
     Ok(journal)
 }
 
-/// Runs the tests and adds up their kills.
-fn run(root: &Path, rounds: usize, journal: &Path) -> Result<usize> {
+/// Runs the tests and counts their kills.
+fn run(root: &Path, rounds: usize, journal: &Path) -> Result<Figures> {
     let mut command = shell::cargo(root);
     command
         .args(["test", "--workspace", "--test", "crash", "--", "--nocapture"])
@@ -77,11 +90,11 @@ fn run(root: &Path, rounds: usize, journal: &Path) -> Result<usize> {
         .stdout(Stdio::piped());
     let mut child = command.spawn().context("cargo does not start")?;
     let told = child.stdout.take().context("cargo says nothing")?;
-    let (mut kills, mut skipped) = (0, false);
+    let (mut figures, mut skipped) = (Figures::default(), false);
     for line in BufReader::new(told).lines() {
         let line = line.context("what the tests say cannot be read")?;
         println!("{line}");
-        kills += kills_of(&line).unwrap_or(0);
+        figures.read(&line);
         skipped |= line.contains(SKIPPED);
     }
     let status = child.wait().context("cargo does not end")?;
@@ -91,30 +104,12 @@ fn run(root: &Path, rounds: usize, journal: &Path) -> Result<usize> {
     if skipped {
         bail!("processes cannot be traced here, so nothing was tested");
     }
-    Ok(kills)
-}
-
-/// The number in a line like `killed once: 12 kills`.
-fn kills_of(line: &str) -> Option<usize> {
-    let (_, count) = line.strip_suffix(" kills")?.rsplit_once(": ")?;
-    count.parse().ok()
+    Ok(figures)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn kills_are_added_up_from_what_the_tests_say() {
-        for (line, kills) in [
-            ("killed once: 12 kills", Some(12)),
-            ("test kills::a ... killed twice: 7 kills", Some(7)),
-            ("    12  before the flush of a commit", None),
-            ("no kills", None),
-        ] {
-            assert_eq!(kills_of(line), kills, "{line}");
-        }
-    }
 
     #[test]
     fn wrong_arguments_run_nothing() {
