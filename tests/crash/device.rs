@@ -157,6 +157,49 @@ impl Device {
         }
     }
 
+    /// The process has been killed, and another one will go on: what the last calls have done of which nobody has seen
+    /// the end is looked up. Gives whether that is only known of the database, which is all that is changed beside the
+    /// call at which it was killed.
+    pub(crate) fn goes_on(&mut self) -> bool {
+        self.begun.clear();
+        let root = self.root.clone();
+        self.compare(0, &root)
+    }
+
+    fn compare(&mut self, node: usize, path: &Path) -> bool {
+        match self.nodes[node].now.clone() {
+            Content::File(known) => {
+                let length = fs::metadata(path).map_or(0, |found| found.len());
+                let mut written = vec![0; known.written.len()];
+                let file = fs::File::open(path).expect("a file can be read");
+                let is_read = file.read_exact_at(&mut written, 0).is_ok();
+                if is_read && written == known.written && length == known.length {
+                    return true;
+                }
+                let found = fs::read(path).expect("a file can be read");
+                self.change(node, Step::Length(found.len() as u64));
+                self.change(node, Step::Write(0, found));
+                path.ends_with("store/db/db")
+            }
+            Content::Folder(names) => {
+                let entries = fs::read_dir(path).expect("a folder can be read");
+                let found = entries.map(|entry| entry.expect("a folder can be read").file_name());
+                let found: Vec<OsString> = found.collect();
+                found.len() == names.len()
+                    && found.iter().all(|name| {
+                        let node = names.get(name);
+                        node.is_some_and(|node| self.compare(*node, &path.join(name)))
+                    })
+            }
+        }
+    }
+
+    fn change(&mut self, node: usize, step: Step) {
+        let node = &mut self.nodes[node];
+        node.now.take(&step, &mut |_| true);
+        node.pending.push(step);
+    }
+
     /// What is open is found by its name before the call: during it, somebody may rename it.
     fn begin(&mut self, call: &SystemCall) {
         let is_of_open = matches!(
@@ -224,9 +267,7 @@ impl Device {
             }
         };
         for (node, step) in steps {
-            let node = &mut self.nodes[node];
-            node.now.take(&step, &mut |_| true);
-            node.pending.push(step);
+            self.change(node, step);
         }
     }
 

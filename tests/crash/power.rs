@@ -6,6 +6,7 @@
 //! and a file of the project that is put in place, by which a change may not be made a second time.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rtc_tests::model_server::Dialect;
 use rtc_tests::{Ended, Moment, SystemCall, finish, text};
@@ -16,10 +17,13 @@ use crate::named::Choice;
 use crate::point::Kind;
 use crate::stage::{Event, Unknown};
 use crate::tally::{rounds, run_all};
-use crate::turn::{Turn, Whole};
+use crate::turn::{Past, Turn, Whole};
 
 /// How many cuts there are in each test run, of `run` and of `serve`.
 const SAMPLED: usize = 20;
+
+/// How often a part of what was written is left for a flush that was forgotten.
+const SEEDS: u64 = 8;
 
 /// What may be left: the project may be ahead of the data that tells of it.
 pub(crate) const LEFT: [Reached; 4] = [
@@ -114,6 +118,8 @@ pub(crate) struct Cutter {
     left: Option<Left>,
     /// What may become of the script now.
     unknown: Unknown,
+    /// What was before this process.
+    past: Past,
 }
 
 /// What a cut leaves.
@@ -122,13 +128,15 @@ pub(crate) struct Left {
     image: Image,
     /// What may become of the script.
     unknown: Unknown,
+    past: Past,
 }
 
 impl Cutter {
-    /// Of a process with this place; the device forgets the flushes for which `forgets` holds.
-    pub(crate) fn new(turn: &Turn, cut: Cut, forgets: fn(&SystemCall) -> bool) -> Self {
+    /// Of the next process of this turn, whose place is on the device.
+    pub(crate) fn new(turn: &Turn, device: Device, cut: Cut) -> Self {
         Self {
-            device: Device::new(turn.place.path(), forgets),
+            device,
+            past: turn.past(),
             cut,
             told: Vec::new(),
             telling: None,
@@ -163,6 +171,7 @@ impl Cutter {
             told,
             image: self.device.image(reached, &mut choice),
             unknown: self.unknown,
+            past: self.past,
         }
     }
 
@@ -180,29 +189,39 @@ impl Left {
     pub(crate) fn put(&self, turn: &mut Turn) {
         self.image.put(turn.place.path());
         let is_over = matches!(self.told, Told::Output | Told::End);
-        turn.was_cut(self.unknown, usize::from(!is_over));
+        turn.was_cut(self.past, self.unknown, !is_over);
     }
 }
 
 /// Runs the turn until the cut, and judges the run that goes on. Gives what was told.
 fn cut_run(whole: &Whole, cut: Cut, forgets: fn(&SystemCall) -> bool) -> Told {
     let mut turn = Turn::new(Dialect::Chat);
-    let mut cutter = Cutter::new(&turn, cut, forgets);
-    let ended = watched(&mut turn, |call, event, unknown| {
+    let device = Device::new(turn.place.path(), forgets);
+    cut_next(whole, &mut turn, false, device, cut)
+}
+
+/// Cuts the next run of a turn, and judges the one after it. Gives what was told.
+fn cut_next(whole: &Whole, turn: &mut Turn, go_on: bool, device: Device, cut: Cut) -> Told {
+    let mut cutter = Cutter::new(turn, device, cut);
+    let ended = watched(turn, go_on, |call, event, unknown| {
         cutter.sees(call, event, unknown)
     });
     let left = cutter.end(ended);
-    left.put(&mut turn);
+    left.put(turn);
     let before = turn.place.files();
     let went_on = finish(turn.command(true));
     let told = text(&went_on.stderr);
     assert!(went_on.status.success(), "{}: {told}", went_on.status);
-    whole.judge_end(&turn, &before);
+    whole.judge_end(turn, &before);
     left.told
 }
 
-fn watched(turn: &mut Turn, kill: impl FnMut(&SystemCall, Option<Event>, Unknown) -> bool) -> Ended {
-    let mut command = turn.traceable(false);
+fn watched(
+    turn: &mut Turn,
+    go_on: bool,
+    kill: impl FnMut(&SystemCall, Option<Event>, Unknown) -> bool,
+) -> Ended {
+    let mut command = turn.traceable(go_on);
     command.args(["--output", "json"]);
     turn.watch_calls(command, kill)
 }
@@ -210,7 +229,7 @@ fn watched(turn: &mut Turn, kill: impl FnMut(&SystemCall, Option<Event>, Unknown
 /// What a turn tells that nobody cuts off, in order.
 fn told() -> Vec<Told> {
     let mut all = Vec::new();
-    let ended = watched(&mut Turn::new(Dialect::Chat), |call, event, _| {
+    let ended = watched(&mut Turn::new(Dialect::Chat), false, |call, event, _| {
         all.extend(Told::of(call, event));
         false
     });
@@ -240,9 +259,138 @@ fn what_was_told_is_there_after_a_power_cut() {
     }
     let whole = Whole::new(Dialect::Chat);
     let told = told();
-    println!("{told:?}");
     let tally = run_all("power cut", &cuts(told.len()), |cut| {
         Some(cut_run(&whole, *cut, |_| false).to_string())
     });
     tally.report();
+}
+
+/// A kill at the n-th change or message, from 0, and then a cut in the run that goes on.
+struct After(usize, Cut);
+
+impl fmt::Display for After {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "killed at step {}; then {}", self.0, self.1)
+    }
+}
+
+/// Kills a run and cuts the next one: that has found what the system still had, and must not build on it what it tells.
+/// Nothing if the kill came between two of the steps that are looked for.
+fn cut_after_a_kill(whole: &Whole, After(step, cut): &After) -> Option<Told> {
+    let mut turn = Turn::new(Dialect::Chat);
+    let mut device = Device::new(turn.place.path(), |_| false);
+    let (mut step, mut is_sent, mut is_begun) = (*step, false, false);
+    watched(&mut turn, false, |call, event, _| {
+        device.take(call);
+        is_sent |= Told::of(call, event) == Some(Told::Request);
+        let Some(event) = event else { return false };
+        is_begun |= event.point.kind == Kind::Commit;
+        let is_it = step == 0;
+        step -= usize::from(!is_it);
+        // In between it is not known whether there is a message to go on with.
+        is_it && is_begun == is_sent
+    });
+    let is_known = device.goes_on();
+    (is_known && is_begun == is_sent).then(|| cut_next(whole, &mut turn, is_sent, device, *cut))
+}
+
+#[test]
+fn what_is_told_after_a_kill_is_there_after_a_power_cut() {
+    if !can_trace() {
+        return;
+    }
+    let whole = Whole::new(Dialect::Chat);
+    let told = told().len();
+    let steps = whole.events.len();
+    // The run that goes on tells the less the later the kill was.
+    let of = |index: usize, all: usize, reached| {
+        let step = index * steps / all;
+        let nth = index * 7 % (1 + told * (steps - step) / steps);
+        let seed = index as u64;
+        After(step, Cut { nth, reached, seed })
+    };
+    let all = rounds().map_or(SAMPLED, |rounds| steps * rounds);
+    let cases: Vec<After> = (0..all)
+        .map(|index| of(index, all, LEFT[index % LEFT.len()]))
+        .collect();
+    let tally = run_all("power cut after a kill", &cases, |case| {
+        cut_after_a_kill(&whole, case).map(|told| told.to_string())
+    });
+    tally.report();
+    assert!(tally.all() * 2 > cases.len(), "most kills have a cut after them");
+}
+
+/// A flush, by what it is of and its path.
+type Forgotten = (&'static str, fn(&SystemCall) -> bool);
+
+/// The flushes on which something depends. What is told is lost without any of them.
+const FORGOTTEN: &[Forgotten] = &[
+    ("the log", |call| call.path.ends_with("store/db/db")),
+    ("the settings of the database", |call| {
+        call.path.ends_with("store/db/conf")
+    }),
+    ("the names in the database", |call| {
+        call.path.ends_with("store/db")
+    }),
+    ("the names in the store", |call| call.path.ends_with("data/store")),
+    ("the names in the data folder", |call| call.path.ends_with("data")),
+    ("the name of the data folder", |call| {
+        call.path.join("data").is_dir()
+    }),
+    ("who the installation is", |call| is_named(call, "identity.json.")),
+    ("what the store is", |call| is_named(call, "store.new")),
+    ("a large value", |call| is_in(call, "staging")),
+    ("the name of a large value", |call| is_in(call, "blobs")),
+    ("the folder of a large value", |call| {
+        call.path.ends_with("store/blobs")
+    }),
+    ("a file of the project", |call| {
+        is_in(call, "project") && !call.path.is_dir()
+    }),
+    ("the names in the project", |call| call.path.ends_with("project")),
+    ("the names in a new folder", |call| {
+        call.path.ends_with("project/notes")
+    }),
+    ("what was in a file", |call| is_named(call, "1.bytes")),
+    ("of what it was the content", |call| is_named(call, "1.json.new")),
+    ("the names of old contents", |call| is_in(call, "pre-images")),
+    ("the folder of old contents", |call| {
+        call.path.ends_with("data/pre-images")
+    }),
+];
+
+fn is_named(call: &SystemCall, beginning: &str) -> bool {
+    let name = call.path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(beginning))
+}
+
+fn is_in(call: &SystemCall, folder: &str) -> bool {
+    let above = call.path.parent();
+    above.is_some_and(|above| above.ends_with(folder))
+}
+
+/// A device that forgets one kind of flush takes back what was told; if that were not found, nothing would be proven.
+#[test]
+fn a_flush_that_is_forgotten_is_found() {
+    if !can_trace() {
+        return;
+    }
+    let whole = Whole::new(Dialect::Chat);
+    // When everything was told but that it has ended.
+    let nth = told().iter().rposition(|told| *told == Told::Request);
+    let nth = nth.expect("the model is asked");
+    // What is written in two parts has to be there with one of them only.
+    let some = (0..SEEDS).map(|seed| (Reached::Some, seed));
+    let cuts = [(Reached::Nothing, 0)].into_iter().chain(some);
+    let cuts: Vec<Cut> = cuts.map(|(reached, seed)| Cut { nth, reached, seed }).collect();
+    let is_found = |forgets| {
+        let is_found = |cut: &Cut| catch_unwind(AssertUnwindSafe(|| cut_run(&whole, *cut, forgets))).is_err();
+        cuts.iter().any(is_found)
+    };
+    let missed: Vec<&str> = FORGOTTEN
+        .iter()
+        .filter(|(_, forgets)| !is_found(*forgets))
+        .map(|(name, _)| *name)
+        .collect();
+    assert_eq!(missed, [""; 0], "forgotten, and nobody noticed");
 }

@@ -52,7 +52,7 @@ fn reply(results: usize) -> Answer {
         let reply = Answer::reply().say("First I look, then I change what is to be changed.");
         let reply = reply.call("call_read", "read", r#"{"path":"/colour.txt"}"#);
         let reply = reply.call("call_log", "read", r#"{ "path" : "/log.txt" }"#);
-        let edit = r#"{"path":"/colour.txt","old_string":"blue","new_string":"blueblue"}"#;
+        let edit = r#"{"path":"/colour.txt","old_string":"blue\ngreen","new_string":"blueblue\nolive"}"#;
         let reply = reply.call("call_edit", "edit", edit);
         let append = r#"{"path":"/log.txt","content":"painted once\n","mode":"append"}"#;
         let reply = reply.call("call_append", "write", append);
@@ -201,12 +201,30 @@ impl Turn {
         self.kills += 1;
     }
 
-    /// Notes that the power was cut in a moment in which this was known of the script, and how many requests may be
-    /// made again for it.
-    pub(crate) fn was_cut(&mut self, unknown: Unknown, again: usize) {
-        self.unknown = unknown;
-        self.kills = again;
+    /// How often it was killed so far.
+    pub(crate) fn past(&self) -> Past {
+        Past {
+            kills: self.kills,
+            unknown: self.unknown,
+        }
     }
+
+    /// Notes that the power was cut, in a moment in which this was known of the script; how often it was killed before,
+    /// and whether a request may be made again for it.
+    pub(crate) fn was_cut(&mut self, past: Past, unknown: Unknown, again: bool) {
+        self.kills = past.kills + usize::from(again);
+        self.unknown = match past.unknown {
+            Unknown::Never => unknown,
+            stays => stays,
+        };
+    }
+}
+
+/// What kills were there, and what they have left unknown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Past {
+    kills: usize,
+    unknown: Unknown,
 }
 
 /// What is left of a turn that nobody killed.
@@ -239,7 +257,7 @@ impl Whole {
             "step 1\nstep 2\nstep 3\n",
             "the script does what it is for"
         );
-        assert_eq!(text(&files["colour.txt"]), "red\nblueblue\ngreen\n");
+        assert_eq!(text(&files["colour.txt"]), "red\nblueblue\nolive\n");
         assert_eq!(text(&files["log.txt"]), "begun\npainted once\n");
         assert!(results[SCRIPT_ID].contains("three steps"), "{results:?}");
         Self {
