@@ -2,6 +2,7 @@
 
 mod call;
 mod desk;
+mod engine;
 mod figure;
 mod machine;
 mod port;
@@ -40,6 +41,8 @@ pub(crate) struct Programs {
     /// The window, and the bare one beside it: only where they are measured.
     pub(crate) window: Option<PathBuf>,
     pub(crate) bare: Option<PathBuf>,
+    /// The engines beside ours.
+    pub(crate) peers: engine::Peers,
 }
 
 /// A benchmark: its name, what it does in a line, and its rows.
@@ -66,6 +69,18 @@ const BENCHMARKS: &[Benchmark] = &[
         measure: |programs, folders| port::measure(&programs.headless, folders, port::Effort::WHOLE),
     },
     Benchmark {
+        name: "engine",
+        inputs: || engine::inputs(engine::Effort::WHOLE),
+        measure: |programs, folders| {
+            engine::measure(
+                &programs.headless,
+                folders,
+                &programs.peers,
+                engine::Effort::WHOLE,
+            )
+        },
+    },
+    Benchmark {
         name: "window",
         inputs: || window::inputs(window::Effort::WHOLE),
         measure: |programs, folders| window::measure(programs, folders, window::Effort::WHOLE),
@@ -82,7 +97,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// `NAME --binary PATH [--window PATH --bare PATH] --results FOLDER --targets FILE --commit TEXT --profile TEXT --rustc TEXT [--check]`, as
+/// `NAME --binary PATH [--window PATH --bare PATH] [--peers FOLDER] --results FOLDER --targets FILE --commit TEXT --profile TEXT --rustc TEXT [--check]`, as
 /// `cargo xtask bench` calls it.
 fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode> {
     let mut options = BTreeMap::new();
@@ -119,6 +134,10 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<ExitCode> {
         headless,
         window: options.remove("--window").map(PathBuf::from),
         bare: options.remove("--bare").map(PathBuf::from),
+        peers: match options.remove("--peers") {
+            Some(folder) => Ok(PathBuf::from(folder)),
+            None => Err("it is not installed".to_owned()),
+        },
     };
     if let Some(unknown) = options.keys().next() {
         bail!("there is no option {unknown}");

@@ -9,6 +9,7 @@
     reason = "tests start processes, look at files from outside, and print what they counted"
 )]
 
+mod device;
 mod flushes;
 mod follower;
 mod journal;
@@ -16,6 +17,7 @@ mod kills;
 mod named;
 mod neither;
 mod point;
+mod power;
 mod reference;
 mod served;
 mod stage;

@@ -14,15 +14,17 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rtc_tests::model_server::Dialect;
 use rtc_tests::serving::{LONGEST, Serving, instance};
-use rtc_tests::{Ended, assert_none_left_by};
+use rtc_tests::{Ended, SystemCall, assert_none_left_by};
 use serde_json::Value;
 
 use crate::can_trace;
+use crate::device::Device;
 use crate::follower::Follower;
 use crate::named::{Choice, NAMED, Named, TRIES, Way};
 use crate::point::{Kind, Point};
+use crate::power::{Cut, Cutter, Told, cuts};
 use crate::reference::{assert_same, conversation};
-use crate::stage::Event;
+use crate::stage::{Event, Unknown};
 use crate::tally::{VISITS, rounds, run_all};
 use crate::turn::{Silence, Turn, Whole, lengths};
 
@@ -84,23 +86,16 @@ impl Stand {
     }
 
     /// Serves until `kill` says so, or until the turn is over.
-    fn watched(&mut self, kill: impl FnMut(Event) -> bool) -> Ended {
-        let (reader, writer) = std::io::pipe().expect("a pipe");
+    fn watched(&mut self, mut kill: impl FnMut(Event) -> bool) -> Ended {
+        self.watched_calls(|_, event, _| event.is_some_and(&mut kill))
+    }
+
+    /// The same with each call; see [`Turn::watch_calls`].
+    fn watched_calls(&mut self, kill: impl FnMut(&SystemCall, Option<Event>, Unknown) -> bool) -> Ended {
         let arguments = self.arguments();
-        let mut command = self.turn.place.traceable(&crate::reference::words(&arguments));
-        command.stdout(writer);
-        let (turn, follower) = (&mut self.turn, &mut self.follower);
-        let instance = instance(&turn.place);
-        std::thread::scope(|scope| {
-            let client = scope.spawn(move || {
-                let Some(ready) = ready(reader) else { return };
-                if follower.follow(&ready).is_ok() {
-                    end(&std::fs::read(instance).expect("it tells how it is reached"));
-                }
-            });
-            let ended = turn.watch(command, kill);
-            client.join().expect("the client keeps the rules");
-            ended
+        let follower = &mut self.follower;
+        serve(&mut self.turn, &arguments, kill, |ready| {
+            follower.follow(ready).is_ok()
         })
     }
 
@@ -113,6 +108,30 @@ impl Stand {
         assert_eq!(ended.code, Some(0), "log:\n{}", ended.log);
         assert_none_left_by(id);
     }
+}
+
+/// Serves until `kill` says so, or until a client is done with what it does with the line that was printed.
+pub(crate) fn serve(
+    turn: &mut Turn,
+    arguments: &[String],
+    kill: impl FnMut(&SystemCall, Option<Event>, Unknown) -> bool,
+    client: impl FnOnce(&Value) -> bool + Send,
+) -> Ended {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let mut command = turn.place.traceable(&crate::reference::words(arguments));
+    command.stdout(writer);
+    let instance = instance(&turn.place);
+    std::thread::scope(|scope| {
+        let client = scope.spawn(move || {
+            let Some(ready) = ready(reader) else { return };
+            if client(&ready) {
+                end(&std::fs::read(instance).expect("it tells how it is reached"));
+            }
+        });
+        let ended = turn.watch_calls(command, kill);
+        client.join().expect("the client keeps the rules");
+        ended
+    })
 }
 
 /// The line that `serve` prints, if it comes to that.
@@ -195,6 +214,20 @@ impl Served {
             is_it
         });
         ended == Ended::Killed
+    }
+}
+
+impl Served {
+    /// Cuts the power, and judges what is served then. Gives what was told.
+    fn cut(&self, cut: Cut) -> Told {
+        let mut stand = Stand::new(None);
+        let device = Device::new(stand.turn.place.path(), |_| false);
+        let mut cutter = Cutter::new(&stand.turn, device, cut);
+        let ended = stand.watched_calls(|call, event, unknown| cutter.sees(call, event, unknown));
+        let left = cutter.end(ended);
+        left.put(&mut stand.turn);
+        self.judge(stand);
+        left.told
     }
 }
 
@@ -292,4 +325,21 @@ fn a_client_of_serve_ends_where_it_would_have_ended_without_a_kill() {
         "{:?}",
         tally.kills
     );
+}
+
+#[test]
+fn what_a_client_was_told_is_there_after_a_power_cut() {
+    if !can_trace() {
+        return;
+    }
+    let served = Served::new();
+    let mut told = 0;
+    Stand::new(None).watched_calls(|call, event, _| {
+        told += usize::from(Told::of(call, event).is_some());
+        false
+    });
+    let tally = run_all("power cut while it serves", &cuts(told + 1), |cut| {
+        Some(served.cut(*cut).to_string())
+    });
+    tally.report();
 }

@@ -4,11 +4,13 @@
 //! script appends to, a line for each step) and what the program said when it ended.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use rtc_tests::model_server::{Answer, Asked, Dialect, Last, ModelServer};
-use rtc_tests::{Ended, Workplace, assert_whole, finish, text, watch};
+use rtc_tests::{Ended, SystemCall, Workplace, assert_whole, finish, text, watch};
+use serde_json::Value;
 
 use crate::point::Point;
 use crate::reference::timeless;
@@ -38,6 +40,9 @@ pub(crate) const LAST_OF_A_REPLY: [usize; 2] = [2, SCRIPT];
 /// Which call with an effect is the script.
 pub(crate) const SCRIPT: usize = 3;
 
+/// What the user says, and how often: so much that the store keeps it in a file of its own.
+const REQUEST: (&str, usize) = ("Make three steps, and note each one. ", 2_000);
+
 /// How often the model is asked.
 const REQUESTS: usize = 3;
 
@@ -47,7 +52,7 @@ fn reply(results: usize) -> Answer {
         let reply = Answer::reply().say("First I look, then I change what is to be changed.");
         let reply = reply.call("call_read", "read", r#"{"path":"/colour.txt"}"#);
         let reply = reply.call("call_log", "read", r#"{ "path" : "/log.txt" }"#);
-        let edit = r#"{"path":"/colour.txt","old_string":"blue","new_string":"blueblue"}"#;
+        let edit = r#"{"path":"/colour.txt","old_string":"blue\ngreen","new_string":"blueblue\nolive"}"#;
         let reply = reply.call("call_edit", "edit", edit);
         let append = r#"{"path":"/log.txt","content":"painted once\n","mode":"append"}"#;
         let reply = reply.call("call_append", "write", append);
@@ -126,10 +131,12 @@ impl Turn {
     }
 
     fn arguments(&self, go_on: bool) -> Vec<String> {
+        let (words, times) = REQUEST;
+        let request = words.repeat(times);
         let what: &[&str] = if go_on {
             &["run", "--continue"]
         } else {
-            &["run", "make three steps", "--mode", "bypass"]
+            &["run", &request, "--mode", "bypass"]
         };
         let (root, config) = (self.place.root(), self.place.path().join("config.toml"));
         let paths = ["--ask", "deny", "--root"].map(str::to_owned).into_iter();
@@ -149,19 +156,33 @@ impl Turn {
         command
     }
 
+    /// The same for [`Turn::watch`].
+    pub(crate) fn traceable(&self, go_on: bool) -> Command {
+        self.place
+            .traceable(&crate::reference::words(&self.arguments(go_on)))
+    }
+
     /// Runs it until `kill` says so.
     pub(crate) fn watched(&mut self, go_on: bool, kill: impl FnMut(Event) -> bool) -> Ended {
-        let arguments = self.arguments(go_on);
-        let command = self.place.traceable(&crate::reference::words(&arguments));
-        self.watch(command, kill)
+        self.watch(self.traceable(go_on), kill)
     }
 
     /// Runs a command of this turn until `kill` says so.
-    pub(crate) fn watch(&mut self, mut command: Command, mut kill: impl FnMut(Event) -> bool) -> Ended {
+    pub(crate) fn watch(&mut self, command: Command, mut kill: impl FnMut(Event) -> bool) -> Ended {
+        self.watch_calls(command, |_, event, _| event.is_some_and(&mut kill))
+    }
+
+    /// The same with each call, the point that it is, if it is one, and what may become of the script.
+    pub(crate) fn watch_calls(
+        &mut self,
+        mut command: Command,
+        mut kill: impl FnMut(&SystemCall, Option<Event>, Unknown) -> bool,
+    ) -> Ended {
         command.env("SCRIPTED_KEY", KEY);
         let mut stage = self.stage.after_a_kill();
         let ended = watch(command, |call| {
-            Point::of(call, &self.place).is_some_and(|point| kill(stage.passes(call, point)))
+            let event = Point::of(call, &self.place).map(|point| stage.passes(call, point));
+            kill(call, event, stage.unknown())
         })
         .expect("processes can be traced here: it was tried");
         if ended == Ended::Killed {
@@ -179,11 +200,37 @@ impl Turn {
     pub(crate) fn was_killed(&mut self) {
         self.kills += 1;
     }
+
+    /// How often it was killed so far.
+    pub(crate) fn past(&self) -> Past {
+        Past {
+            kills: self.kills,
+            unknown: self.unknown,
+        }
+    }
+
+    /// Notes that the power was cut, in a moment in which this was known of the script; how often it was killed before,
+    /// and whether a request may be made again for it.
+    pub(crate) fn was_cut(&mut self, past: Past, unknown: Unknown, again: bool) {
+        self.kills = past.kills + usize::from(again);
+        self.unknown = match past.unknown {
+            Unknown::Never => unknown,
+            stays => stays,
+        };
+    }
+}
+
+/// What kills were there, and what they have left unknown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Past {
+    kills: usize,
+    unknown: Unknown,
 }
 
 /// What is left of a turn that nobody killed.
 pub(crate) struct Whole {
     files: BTreeMap<String, Vec<u8>>,
+    kept: Vec<Kept>,
     results: BTreeMap<String, String>,
     /// Everything that the process passed.
     pub(crate) events: Vec<Event>,
@@ -210,11 +257,12 @@ impl Whole {
             "step 1\nstep 2\nstep 3\n",
             "the script does what it is for"
         );
-        assert_eq!(text(&files["colour.txt"]), "red\nblueblue\ngreen\n");
+        assert_eq!(text(&files["colour.txt"]), "red\nblueblue\nolive\n");
         assert_eq!(text(&files["log.txt"]), "begun\npainted once\n");
         assert!(results[SCRIPT_ID].contains("three steps"), "{results:?}");
         Self {
             files,
+            kept: kept(&turn.place),
             results,
             events,
         }
@@ -258,6 +306,15 @@ impl Whole {
             }
         }
         self.judge_files(&turn.place.files(), unknown.then_some(before));
+        let certain = |kept: Vec<Kept>| {
+            let is_certain = |kept: &Kept| !(unknown && is_of_script(kept.path.trim_start_matches('/')));
+            kept.into_iter().filter(is_certain).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            certain(kept(&turn.place)),
+            certain(self.kept.clone()),
+            "what is kept for an undo"
+        );
         let shown = turn.place.last_session();
         assert_whole(&shown);
         let messages = shown["messages"].as_array().expect("messages");
@@ -268,14 +325,13 @@ impl Whole {
 
     /// `before`: the files right after the kill, if nobody knows how far the script had come. Then it has not gone on.
     fn judge_files(&self, files: &BTreeMap<String, Vec<u8>>, before: Option<&BTreeMap<String, Vec<u8>>>) {
-        let of_script = |name: &str| name == STEPS || name == MADE;
         for (name, bytes) in files {
             let expected = self
                 .files
                 .get(name)
                 .unwrap_or_else(|| panic!("{name} is left behind"));
             match before {
-                Some(before) if of_script(name) => {
+                Some(before) if is_of_script(name) => {
                     assert!(expected.starts_with(bytes), "{name}: {}", text(bytes));
                     assert_eq!(Some(bytes), before.get(name), "{name} has changed since");
                 }
@@ -283,10 +339,52 @@ impl Whole {
             }
         }
         for name in self.files.keys() {
-            let may_miss = before.is_some_and(|before| of_script(name) && !before.contains_key(name));
+            let may_miss = before.is_some_and(|before| is_of_script(name) && !before.contains_key(name));
             assert!(files.contains_key(name) || may_miss, "{name} is missing");
         }
     }
+}
+
+fn is_of_script(name: &str) -> bool {
+    name == STEPS || name == MADE
+}
+
+/// What is kept of a file for an undo.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Kept {
+    path: String,
+    /// The content before and after, and what is kept of it.
+    description: String,
+    bytes: String,
+}
+
+/// Everything that is kept, in an order that is the same each time.
+fn kept(place: &Workplace) -> Vec<Kept> {
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        entries
+            .map(|entry| entry.expect("it can be read").path())
+            .collect()
+    };
+    let mut all = Vec::new();
+    for call in list(&place.data().join("pre-images")) {
+        for file in list(&call) {
+            if file.extension().is_some_and(|extension| extension == "json") {
+                let description = std::fs::read(&file).expect("a description can be read");
+                let mut description: Value = serde_json::from_slice(&description)
+                    .unwrap_or_else(|error| panic!("a description of {} bytes: {error}", description.len()));
+                description["attempt"].take();
+                let bytes = std::fs::read(file.with_extension("bytes")).expect("its bytes are there");
+                all.push(Kept {
+                    path: description["path"].as_str().expect("a path").to_owned(),
+                    description: description.to_string(),
+                    bytes: text(&bytes),
+                });
+            }
+        }
+    }
+    all.sort();
+    all
 }
 
 /// Every call has one result in every request; what was asked before stands, byte for byte, in what is asked after;

@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 pub use processes::{assert_none_left_by, workers_of};
 use serde_json::Value;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use tracer::{CannotTrace, Ended, Moment, SystemCall, finish, watch};
+pub use tracer::{CannotTrace, Change, Ended, Moment, SystemCall, finish, watch};
 
 /// The binary `rtc-headless`, built once for this test run.
 ///

@@ -274,6 +274,11 @@ impl ModelServer {
         self.shared.asked().clone()
     }
 
+    /// Forgets all requests but the first ones, as if the others had not come.
+    pub fn keep(&self, first: usize) {
+        self.shared.asked().truncate(first);
+    }
+
     /// From the end of each answer to the next request, for whoever asks one after the other. The first one is after
     /// the answer to request 0.
     pub fn pauses(&self) -> Vec<Duration> {

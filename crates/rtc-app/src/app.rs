@@ -114,6 +114,10 @@ impl App {
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
                 data::is_used(&folder)?;
                 data::make(&folder)?;
+                // What they keep is the content of files of the user: for its owner only. Before it is said who this
+                // installation is: with that they are on the device, whoever has made them.
+                data::make(&folder.join("scratch"))?;
+                data::make(&folder.join("pre-images"))?;
                 let aside = data::unused(&folder, &format!("{}.damaged", data::STORE), SystemClock.now());
                 let opened =
                     SledStore::open_or_set_aside(&folder.join(data::STORE), &aside, &SledOptions::default());
@@ -159,9 +163,6 @@ impl App {
         workers: Workers,
         set_aside: Option<String>,
     ) -> Result<Self, Error> {
-        // What they keep is the content of files of the user: for its owner only.
-        data::make(&folder.join("scratch"))?;
-        data::make(&folder.join("pre-images"))?;
         let own_data = folder.to_owned();
         let port = EnginePort::default();
         let mut tools = Registry::default();

@@ -70,17 +70,21 @@ pub(crate) fn is_used(path: &Path) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// Makes the folder, for its owner only.
+/// Makes the folder, for its owner only; the names of what it made are durable.
 pub(crate) fn make(path: &Path) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::Data {
         path: path.to_owned(),
         reason: error.to_string(),
     };
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(failed)
+    builder.create(path).map_err(failed)?;
+    let mut made = missing.into_iter();
+    made.try_for_each(sync_name).map_err(failed)
 }
 
 /// A path within a folder that nothing has: a name, the time, and a number if need be.
@@ -114,11 +118,20 @@ pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
         user_id: UserId::new(Uuid::new_v4()),
         device_id: DeviceId::new(Uuid::new_v4()),
     };
-    let made_up = serde_json::to_vec_pretty(&made_up).map_err(damaged)?;
-    let bytes = made_once(folder, IDENTITY, &made_up).map_err(|error| Error::Data {
+    let failed = |error: std::io::Error| Error::Data {
         path: path.clone(),
         reason: error.to_string(),
-    })?;
+    };
+    if !path.exists() {
+        // Whoever made the folder may have ended before its name was on the device. What lies in a folder that may not be
+        // read was made by somebody else.
+        match sync_name(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    let made_up = serde_json::to_vec_pretty(&made_up).map_err(damaged)?;
+    let bytes = made_once(folder, IDENTITY, &made_up).map_err(failed)?;
     serde_json::from_slice(&bytes).map_err(damaged)
 }
 
@@ -154,6 +167,16 @@ pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
         std::fs::File::open(folder)?.sync_all()?;
     }
     Ok(())
+}
+
+/// The name of a folder stays in the one above.
+fn sync_name(folder: &Path) -> std::io::Result<()> {
+    match folder.parent() {
+        // That of a single relative name is written as nothing.
+        Some(above) if above.as_os_str().is_empty() => sync_folder(Path::new(".")),
+        Some(above) => sync_folder(above),
+        None => Ok(()),
+    }
 }
 
 fn write_beside(folder: &Path, name: &str, content: &[u8]) -> std::io::Result<PathBuf> {

@@ -203,7 +203,6 @@ impl PreImageFolder {
 
     fn store(&self, rtc: RtcId, attempt: u32, number: u32, image: &PreImage) -> io::Result<()> {
         let folder = self.call_folder(rtc);
-        let made = !folder.exists();
         fs::create_dir_all(&folder)?;
         let mut bytes = Vec::new();
         let kept = match &image.kept {
@@ -241,7 +240,8 @@ impl PreImageFolder {
         write_synced(&unfinished, &serde_json::to_vec(&description)?)?;
         fs::rename(&unfinished, folder.join(format!("{number}.json")))?;
         sync_folder(&folder)?;
-        if made { sync_folder(&self.folder) } else { Ok(()) }
+        // With a first one the folder is new, even if it was made by a start that was cut short.
+        if number == 1 { sync_folder(&self.folder) } else { Ok(()) }
     }
 
     /// The numbers of the pre-images of a call, ascending; none if it has none.

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::front_end;
 use crate::program::{self, BARE, BENCHMARKS, DESKTOP, HEADLESS, Profile};
+use crate::setup::peers;
 use crate::shell::{self, WrongUsage};
 
 /// Each benchmark and what it measures.
@@ -24,6 +25,10 @@ const NAMES: &[(&str, &str)] = &[
         "the port of serve: calls, recovery and many listeners, beside a bare WebSocket",
     ),
     (
+        ENGINE,
+        "what grows with history, commits, space, and a durable step beside other engines",
+    ),
+    (
         WINDOW,
         "the window: first paint and memory beside a bare one, a call beside the same without",
     ),
@@ -31,6 +36,9 @@ const NAMES: &[(&str, &str)] = &[
 
 /// The benchmark that needs the window.
 const WINDOW: &str = "window";
+
+/// The benchmark that has other engines beside ours.
+const ENGINE: &str = "engine";
 
 /// The targets, from the repository's root.
 const TARGETS: &str = "tests/benches/targets.toml";
@@ -63,6 +71,13 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
         let window = program::build(&root, &DESKTOP, Profile::Release)?;
         let bare = program::build(&root, &BARE, Profile::Release)?;
         bench.arg("--window").arg(window).arg("--bare").arg(bare);
+    }
+    if name == ENGINE {
+        // Without them everything else is measured.
+        match peers::install_engines(&root) {
+            Ok(folder) => _ = bench.arg("--peers").arg(folder),
+            Err(error) => eprintln!("the engines beside ours cannot be installed: {error:#}"),
+        }
     }
     bench.arg("--results").arg(results(&binary)?);
     bench.arg("--targets").arg(root.join(TARGETS));
@@ -158,6 +173,7 @@ mod tests {
           call    a tool call, a start, memory: from outside, with a scripted model
           script  a script, cold and warm, its file calls, and its end at its deadline
           port    the port of serve: calls, recovery and many listeners, beside a bare WebSocket
+          engine  what grows with history, commits, space, and a durable step beside other engines
           window  the window: first paint and memory beside a bare one, a call beside the same without
 
         Builds in release, prints a table and keeps all samples as JSON in target/bench.

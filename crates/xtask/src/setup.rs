@@ -1,6 +1,6 @@
 //! `setup`: what a build and its tests need. Quick when nothing is missing.
 
-mod peers;
+pub(crate) mod peers;
 
 use std::io::{IsTerminal, stdin};
 use std::path::Path;

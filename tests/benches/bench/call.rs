@@ -113,7 +113,7 @@ pub(crate) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
 }
 
 /// The files and the answers of a turn.
-fn script(kind: Kind, calls: usize) -> (Vec<(String, String)>, Vec<Answer>) {
+pub(super) fn script(kind: Kind, calls: usize) -> (Vec<(String, String)>, Vec<Answer>) {
     let lines = |file: usize| -> String {
         let line = |line| format!("line {line:02} of file {file:02}, as it was written first\n");
         (0..LINES.max(calls)).map(line).collect()

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use rtc_tests::model_server::{Answer, Dialect, Last, ModelServer};
 use rtc_tests::{CannotTrace, Ended, Moment, Workplace, watch};
+use rtc_types::SessionId;
 
 use super::machine::kilobytes;
 
@@ -17,7 +18,7 @@ const FAILED: &str = "[Tool ";
 
 /// A place with a project, a data folder that is not made yet, and a model that gives these answers.
 pub(crate) struct Desk {
-    place: Workplace,
+    place: Arc<Workplace>,
     server: ModelServer,
     /// How many requests come, if all goes well.
     answers: usize,
@@ -62,10 +63,19 @@ impl Desk {
         answers: Vec<Answer>,
         before: impl Fn(Request<'_>) + Send + Sync + 'static,
     ) -> Result<Self> {
-        let place = Workplace::of_binary(binary, folder)?;
+        let place = Arc::new(Workplace::of_binary(binary, folder)?);
         for (name, content) in files {
             std::fs::write(place.root().join(name), content)?;
         }
+        Self::at(place, answers, before)
+    }
+
+    /// A desk at a place that is there, with its files and its data.
+    pub(crate) fn at(
+        place: Arc<Workplace>,
+        answers: Vec<Answer>,
+        before: impl Fn(Request<'_>) + Send + Sync + 'static,
+    ) -> Result<Self> {
         let process = Arc::new(AtomicU32::new(0));
         let count = answers.len();
         let (asking, log) = (process.clone(), log_in(&place));
@@ -95,8 +105,16 @@ impl Desk {
 
     /// Runs the turn, whose last answer is a text; `failing` of its calls fail, which is what they are there for.
     pub(crate) fn turn(&self, failing: usize) -> Result<Turn> {
+        self.turn_of(None, failing)
+    }
+
+    /// The same in a session that there is.
+    pub(crate) fn turn_of(&self, session: Option<SessionId>, failing: usize) -> Result<Turn> {
         let mut command = self.place.command(&["run", "go on"]);
         self.finish(&mut command);
+        if let Some(session) = session {
+            command.arg("--session").arg(session.to_string());
+        }
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let began = Instant::now();
         let child = command.spawn().context("rtc-headless does not start")?;

@@ -14,6 +14,8 @@ pub(crate) enum Unit {
     Megabytes,
     #[serde(rename = "bytes")]
     Bytes,
+    #[serde(rename = "/s")]
+    PerSecond,
     #[serde(rename = "count")]
     Count,
 }
@@ -27,6 +29,7 @@ impl Unit {
             Self::Microseconds => format!("{value:.0} µs"),
             Self::Megabytes => format!("{value:.1} MB"),
             Self::Bytes => format!("{value:.0} B"),
+            Self::PerSecond => format!("{value:.0}/s"),
             // Parts show only where there are some, which is where something is wrong.
             Self::Count if value.fract() == 0.0 => format!("{value:.0}"),
             Self::Count => format!("{value:.2}"),
@@ -186,6 +189,7 @@ mod tests {
             (Unit::Microseconds, 48.6, "49 µs"),
             (Unit::Megabytes, 24.05, "24.1 MB"),
             (Unit::Bytes, 812.4, "812 B"),
+            (Unit::PerSecond, 15_000.4, "15000/s"),
             (Unit::Count, 2.0, "2"),
             (Unit::Count, 2.1, "2.10"),
         ];

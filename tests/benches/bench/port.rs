@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::unbounded_channel;
 
 use self::bare::Bare;
-use self::client::{Client, answered};
+pub(super) use self::client::Client;
+use self::client::answered;
 use super::Folders;
 use super::call::milliseconds;
 use super::figure::{Figure, Unit, percentile};
@@ -77,7 +78,7 @@ pub(crate) fn inputs(effort: Effort) -> String {
 }
 
 /// A running `serve`, ended when dropped.
-struct Serving {
+pub(super) struct Serving {
     child: Child,
     port: u16,
     token: String,
@@ -85,7 +86,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(place: &Workplace) -> Result<Self> {
+    pub(super) fn start(place: &Workplace) -> Result<Self> {
         let mut command = place.command(&["serve", "--no-ui", "--model", "offline"]);
         command.arg("--root").arg(place.root());
         let mut child = command
@@ -105,6 +106,18 @@ impl Serving {
         serving.token = ready["token"].as_str().context("a token")?.to_owned();
         serving.topic = format!("topic:u={}", ready["user_id"].as_str().context("a user")?);
         Ok(serving)
+    }
+
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) fn token(&self) -> &str {
+        &self.token
     }
 }
 
@@ -169,7 +182,7 @@ async fn make_sessions(client: &mut Client, count: usize) -> Result<Vec<Value>> 
     Ok(sessions)
 }
 
-fn rpc(id: usize, method: &str, data: &Value) -> Value {
+pub(super) fn rpc(id: usize, method: &str, data: &Value) -> Value {
     json!({"id": id, "rpc": {"method": method, "data": data}})
 }
 

@@ -2,8 +2,8 @@
 
 use tempfile::TempDir;
 
-use super::figure::{Figure, Measured};
-use super::{BENCHMARKS, Folders, Programs, Targets, call, memory_folder, port, run, script, window};
+use super::figure::{Figure, Measured, Statistic};
+use super::{BENCHMARKS, Folders, Programs, Targets, call, engine, memory_folder, port, run, script, window};
 
 const TARGETS: &str = include_str!("../targets.toml");
 
@@ -14,7 +14,10 @@ fn folders(disk: &TempDir) -> Folders {
     }
 }
 
-/// Each row is there, and was measured unless processes cannot be traced here.
+/// Why the engines beside ours are in no test.
+const NO_PEERS: &str = "it is not installed";
+
+/// Each row is there, and was measured unless processes cannot be traced here, or it is of an engine beside ours.
 fn check(benchmark: &str, figures: &[Figure]) {
     Targets::of(benchmark, TARGETS)
         .unwrap()
@@ -26,7 +29,7 @@ fn check(benchmark: &str, figures: &[Figure]) {
                 assert!(samples.iter().all(|sample| sample.is_finite()), "{figure:?}")
             }
             Measured::One(value) => assert!(value.is_finite(), "{figure:?}"),
-            Measured::Not(why) => assert!(why.contains("cannot be traced"), "{figure:?}"),
+            Measured::Not(why) => assert!(why.contains("cannot be traced") || why == NO_PEERS, "{figure:?}"),
         }
     }
 }
@@ -105,12 +108,44 @@ fn port_runs() {
 }
 
 #[test]
+fn engine_runs() {
+    let disk = TempDir::new().unwrap();
+    let effort = engine::Effort {
+        turns: 1,
+        calls: 2,
+        messages: [2, 10, 110],
+        sessions: [1, 3],
+        starts: 1,
+        large: 2,
+        rounds: 1,
+        time: std::time::Duration::from_millis(20),
+        workflows: 2,
+        steps: 5,
+        stored: 50,
+    };
+    let peers = Err(NO_PEERS.to_owned());
+    let figures = engine::measure(rtc_tests::binary(), &folders(&disk), &peers, effort)
+        .unwrap_or_else(|error| panic!("{error:#}"));
+    check("engine", &figures);
+    let figure = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap();
+    for name in ["read_empty", "read_5000_messages", "read_1000_sessions"] {
+        assert_eq!(figure(name).count(), Some(2), "{name}");
+    }
+    assert_eq!(figure("step").count(), Some(2));
+    let one = |name: &str| figure(name).get(Statistic::Value).unwrap();
+    // Two sessions with a hundred results, each stored twice.
+    assert!(one("large") > 2.0 * 100.0 * 2.0 * 16.0 * 1024.0 / 1e6);
+    assert!(one("space") > one("space_live"), "the reserve alone is more");
+}
+
+#[test]
 fn window_runs() {
     let disk = TempDir::new().unwrap();
     let programs = Programs {
         headless: rtc_tests::binary().to_owned(),
         window: Some(rtc_tests::window().to_owned()),
         bare: Some(rtc_tests::bare_window().to_owned()),
+        peers: Err(NO_PEERS.to_owned()),
     };
     let effort = window::Effort {
         pairs: 1,

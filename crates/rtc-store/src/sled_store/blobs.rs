@@ -40,7 +40,8 @@ impl Drop for StagedBlob {
 }
 
 impl Blobs {
-    /// The blobs below the folder of a store; what an earlier run left under temporary names is removed.
+    /// The blobs below the folder of a store; what an earlier run left under temporary names is removed. The name of the
+    /// folder itself may not be on the device yet.
     pub(super) fn open(folder: &Path) -> Result<Self, Error> {
         let folder = folder.join("blobs");
         let staging = folder.join("staging");
@@ -54,6 +55,9 @@ impl Blobs {
         for left in blobs.list(&blobs.staging)? {
             fs::remove_file(&left).map_err(|error| Error::file("remove the file", &left, error))?;
         }
+        // A run that was killed may have made folders in it, which are taken for durable from now on.
+        files::sync_folder(&blobs.folder)
+            .map_err(|error| Error::file("sync the folder", &blobs.folder, error))?;
         Ok(blobs)
     }
 

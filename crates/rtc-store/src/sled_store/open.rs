@@ -239,6 +239,8 @@ fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) 
     if revision < noted {
         return Err(ends_early(&path, revision, noted));
     }
+    // Before the header: with that its folder is on the device.
+    let blobs = Blobs::open(folder)?;
     let header_revision = match header {
         Some(header) => Revision(header.revision),
         None => {
@@ -257,7 +259,6 @@ fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) 
         }
     };
 
-    let blobs = Blobs::open(folder)?;
     blobs.sweep(|hash| {
         is_named(tree, hash).map_err(|error| database_failure("read the database", &path, error))
     })?;

@@ -11,13 +11,13 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 /// A WebSocket.
-pub(super) struct Client(WebSocketStream<TcpStream>);
+pub(crate) struct Client(WebSocketStream<TcpStream>);
 
 /// A frame with a publication, as far as it is looked at.
 #[derive(Deserialize)]
-pub(super) struct Published {
+pub(crate) struct Published {
     #[serde(default)]
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// Read over.
     #[serde(rename = "data")]
     _data: IgnoredAny,
@@ -25,19 +25,19 @@ pub(super) struct Published {
 
 /// A page of history.
 #[derive(Deserialize)]
-pub(super) struct Page {
+pub(crate) struct Page {
     #[serde(default)]
-    pub(super) publications: Vec<Published>,
+    pub(crate) publications: Vec<Published>,
     /// Where the stream stands.
     #[serde(default)]
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     #[serde(default)]
-    pub(super) epoch: String,
+    pub(crate) epoch: String,
 }
 
 impl Client {
     /// Opens one at a path of this port.
-    pub(super) async fn open(port: u16, path: &str) -> Result<Self> {
+    pub(crate) async fn open(port: u16, path: &str) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port)).await?;
         stream.set_nodelay(true)?;
         let config = WebSocketConfig::default()
@@ -49,14 +49,14 @@ impl Client {
     }
 
     /// Opens one to the product's port and connects.
-    pub(super) async fn connect(port: u16, token: &str) -> Result<Self> {
+    pub(crate) async fn connect(port: u16, token: &str) -> Result<Self> {
         let mut client = Self::open(port, "/connection/websocket").await?;
         let reply = client.ask(&json!({"id": 1, "connect": {"token": token}})).await?;
         ensure!(reply["connect"].is_object(), "not connected: {reply}");
         Ok(client)
     }
 
-    pub(super) async fn send(&mut self, text: String) -> Result<()> {
+    pub(crate) async fn send(&mut self, text: String) -> Result<()> {
         self.0
             .send(Message::text(text))
             .await
@@ -64,7 +64,7 @@ impl Client {
     }
 
     /// The next message, as it came.
-    pub(super) async fn next(&mut self) -> Result<String> {
+    pub(crate) async fn next(&mut self) -> Result<String> {
         loop {
             match self.0.next().await.context("the socket is closed")?? {
                 Message::Text(text) => {
@@ -82,7 +82,7 @@ impl Client {
     }
 
     /// Sends a command and gives its reply. Nothing else is on its way.
-    pub(super) async fn ask(&mut self, command: &Value) -> Result<Value> {
+    pub(crate) async fn ask(&mut self, command: &Value) -> Result<Value> {
         self.send(command.to_string()).await?;
         let reply: Value = serde_json::from_str(&self.next().await?)?;
         ensure!(reply.get("error").is_none(), "{command} failed: {reply}");
@@ -90,7 +90,7 @@ impl Client {
     }
 
     /// The updates after an offset.
-    pub(super) async fn history(
+    pub(crate) async fn history(
         &mut self,
         channel: &str,
         after: u64,
@@ -110,7 +110,7 @@ impl Client {
 }
 
 /// The ids of the commands that are answered in a frame. Each line begins with it.
-pub(super) fn answered(frame: &str) -> impl Iterator<Item = Result<usize>> {
+pub(crate) fn answered(frame: &str) -> impl Iterator<Item = Result<usize>> {
     frame.split('\n').map(|line| {
         ensure!(!line.contains(r#""error":"#), "a command failed: {line}");
         let id = line
