@@ -71,6 +71,7 @@ fn a_device_of_its_own_claims_the_calls_of_its_sessions() {
         (&json!("read"), &rtc["parameters"])
     );
     assert!(claimed["lease_until"].is_string());
+    assert_eq!(claimed["attempt"], 1);
     // Neither another window, nor the server's device.
     let mut window = Client::connected(serving.port(), &own);
     assert_eq!(
@@ -94,7 +95,13 @@ fn a_device_of_its_own_claims_the_calls_of_its_sessions() {
         code(&mut window, "v1.rtc.claim", of.clone()),
         "rtc.already_claimed"
     );
-    assert!(result(&mut window, "v1.rtc.renew", of.clone())["lease_until"].is_string());
+    assert_eq!(
+        code(&mut window, "v1.rtc.renew", of.clone()),
+        "rtc.already_claimed",
+        "it does not say that it is the one"
+    );
+    let again = json!({"rtc_id": rtc["id"], "attempt": claimed["attempt"]});
+    assert!(result(&mut window, "v1.rtc.renew", again)["lease_until"].is_string());
     let submit = json!({"rtc_id": rtc["id"], "success": true, "result": "     1\tchalk"});
     result(&mut window, "v1.rtc.submit_result", submit);
     let messages = settled(&mut window, &sent["session_id"]);

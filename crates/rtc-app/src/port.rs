@@ -2,13 +2,19 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use rtc_engine::{Call, Command, Done, Engine, Outcome, SessionState, StoredRtc, StoredSession, WeakEngine};
+use rtc_engine::{
+    Call, Command, Done, Engine, Error, Outcome, SessionState, StoredRtc, StoredSession, WeakEngine,
+};
 use rtc_executor::{Claimed, OpenCall, Port, PortError, Started, Terms};
 use rtc_tool::{Access, Progress, ToolError};
 use rtc_types::{Code, DeviceId, ProjectId, RtcId, SessionId};
 use serde_json::Value;
+
+/// How long it waits at most until it reads again what could not be read.
+const RETRY_MOST: Duration = Duration::from_secs(30);
 
 /// Reaches the engine once there is one: the engine is made after the executor that it wakes. It does not keep it, since
 /// the engine's host holds the executor, which holds this.
@@ -49,10 +55,10 @@ impl EnginePort {
     }
 
     fn engine(&self) -> Result<Engine, PortError> {
-        let (engine, _) = self
-            .0
-            .get()
-            .ok_or_else(|| PortError::Later("the engine is not there yet".into()))?;
+        let (engine, _) = self.0.get().ok_or_else(|| PortError::Later {
+            code: Code::Internal,
+            reason: "the engine is not there yet".into(),
+        })?;
         engine
             .upgrade()
             .ok_or_else(|| PortError::Never("the engine has ended".into()))
@@ -69,16 +75,31 @@ impl EnginePort {
         Ok(Terms { policy, consent })
     }
 
+    /// What a call may do that was claimed.
+    async fn claimed(&self, session: SessionId, rtc: RtcId) -> Result<Claimed, PortError> {
+        let state = self.engine()?.wake(session).await.map_err(port_error)?;
+        match (&state.session, state.call(rtc)) {
+            (Some(session), Some(call)) => Ok(Claimed::Yes(self.terms(session, call).await?)),
+            // It was stopped since.
+            _ => Ok(Claimed::No),
+        }
+    }
+
     async fn tell(&self, session: SessionId, command: Command) -> Result<Done, PortError> {
         self.engine()?.tell(session, command).await.map_err(port_error)
     }
 }
 
 fn port_error(error: rtc_engine::Error) -> PortError {
-    // A store that failed stays failed until it is opened again; one that is full may have room later.
-    match error.code() {
-        Code::DiskFull => PortError::Later(error.to_string()),
-        _ => PortError::Never(error.to_string()),
+    let reason = error.to_string();
+    match &error {
+        // There may be room later, and what could not be read may be read then. A store that has failed to write says by
+        // then that it has stopped.
+        Error::Store(store) if matches!(**store, rtc_store::Error::Full | rtc_store::Error::Io { .. }) => {
+            let code = error.code();
+            PortError::Later { code, reason }
+        }
+        _ => PortError::Never(reason),
     }
 }
 
@@ -151,11 +172,17 @@ impl Port for EnginePort {
         if self.tell(session, Command::Claim { rtc, attempt, mark }).await? != Done::Claimed {
             return Ok(Claimed::No);
         }
-        let state = self.engine()?.wake(session).await.map_err(port_error)?;
-        match (&state.session, state.call(rtc)) {
-            (Some(session), Some(call)) => Ok(Claimed::Yes(self.terms(session, call).await?)),
-            // It was stopped since.
-            _ => Ok(Claimed::No),
+        // From here on nobody else begins it, so what it may do is read until it can be.
+        let mut wait = Duration::from_secs(1);
+        loop {
+            match self.claimed(session, rtc).await {
+                Err(PortError::Later { code, reason }) => {
+                    self.trouble(session, code, &reason);
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(RETRY_MOST);
+                }
+                claimed => return claimed,
+            }
         }
     }
 
@@ -199,8 +226,7 @@ impl Port for EnginePort {
         self.engine()?.seen(session, path).await.map_err(port_error)
     }
 
-    fn trouble(&self, session: SessionId, reason: &str, again: bool) {
-        let code = if again { Code::DiskFull } else { Code::Internal };
+    fn trouble(&self, session: SessionId, code: Code, reason: &str) {
         if let Some(engine) = self.connected() {
             engine.tell_trouble(session, code, reason.to_owned());
         }

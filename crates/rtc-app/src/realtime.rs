@@ -319,10 +319,10 @@ impl Realtime {
     }
 }
 
-/// What the engine did not take, by `otherwise` if not for want of room.
+/// What the engine did not take, by `otherwise` if it never will.
 fn refused(error: PortError, otherwise: Code) -> RpcError {
     match error {
-        PortError::Later(reason) => RpcError::new(Code::DiskFull, reason),
+        PortError::Later { code, reason } => RpcError::new(code, reason),
         PortError::Never(reason) => RpcError::new(otherwise, reason),
     }
 }

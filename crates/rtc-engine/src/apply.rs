@@ -11,8 +11,8 @@ mod transitions;
 use std::sync::Arc;
 
 use rtc_types::{
-    ClientId, Code, ContentData, MessageRole, OwnerKind, Session, SessionStatus, StreamingStatus, Timestamp,
-    Turn, TurnId, TurnStatus,
+    ClientId, Code, ContentData, ErrorCategory, MessageRole, OwnerKind, Session, SessionStatus,
+    StreamingStatus, Timestamp, Turn, TurnId, TurnStatus,
 };
 
 use crate::Error;
@@ -35,6 +35,7 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
     let done = match command {
         Command::Send(send) => send_message(&mut draft, send)?,
         Command::Begin { context } => begin(&mut draft, *context),
+        Command::CannotBegin { message } => cannot_begin(&mut draft, message),
         Command::StreamStarted { turn, thinking } => reply::stream_started(&mut draft, turn, thinking)?,
         Command::Spill { message, text } => reply::spill(&mut draft, message, text),
         Command::Replied {
@@ -87,7 +88,7 @@ pub fn apply(state: &SessionState, command: Command, given: &Given) -> Result<St
         Command::Fork(fork) => fork::fork(&mut draft, *fork)?,
         Command::ClearHistory => clear_history(&mut draft)?,
         Command::Lease { rtc, holder } => lease::take(&mut draft, rtc, holder)?,
-        Command::Renew { rtc } => lease::renew(&mut draft, rtc)?,
+        Command::Renew { rtc, holder, attempt } => lease::renew(&mut draft, rtc, holder, attempt)?,
         Command::LeaseTick { rtc, attempt } => lease::tick(&mut draft, rtc, attempt),
         Command::Sent { rtc, runs_here } => call::sent(&mut draft, rtc, runs_here),
         Command::Recover => recover(&mut draft),
@@ -305,6 +306,20 @@ fn begin(draft: &mut Draft, mut context: TurnContext) -> Done {
     draft.write(Write::Context(id, Box::new(context)));
     draft.after(Effect::AskModel(id));
     Done::Ok
+}
+
+/// The same turn, without a request: the messages are answered with the next one.
+fn cannot_begin(draft: &mut Draft, message: String) -> Done {
+    if draft.state.turn.is_some() || draft.state.waiting.is_empty() {
+        return Done::Ok;
+    }
+    let Some(turn) = new_turn(draft, TurnStatus::Running) else {
+        return Done::Ok;
+    };
+    let id = turn.entity.id;
+    draft.state.turn = Some(turn);
+    draft.take_over_waiting();
+    reply::failed(draft, id, ErrorCategory::System, message, true)
 }
 
 fn new_turn(draft: &mut Draft, status: TurnStatus) -> Option<StoredTurn> {

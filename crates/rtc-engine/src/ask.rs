@@ -318,7 +318,7 @@ impl Ask {
             Verdict::Deny(_) => false,
         };
         let preview = if looked {
-            self.inner.host.preview(session, tool, &parameters).await
+            self.inner.preview(session, tool, &parameters).await
         } else {
             None
         };

@@ -23,6 +23,11 @@ pub enum Command {
         /// What its requests consist of besides the conversation.
         context: Box<TurnContext>,
     },
+    /// There is nothing that a turn could begin with: it takes the waiting messages and has failed.
+    CannotBegin {
+        /// What happened and what to do.
+        message: String,
+    },
     /// The model began to write.
     StreamStarted {
         /// The turn it answers.
@@ -165,6 +170,10 @@ pub enum Command {
     Renew {
         /// The call.
         rtc: RtcId,
+        /// Its connection by now.
+        holder: Uuid,
+        /// Which start of it, if that is said: what another connection than the one that claimed it has to know.
+        attempt: Option<u32>,
     },
     /// Time has passed for whoever has claimed a call.
     LeaseTick {

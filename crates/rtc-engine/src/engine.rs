@@ -1,20 +1,23 @@
 //! The engine: the lanes that are awake, and the way to them.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, Weak};
 
+use futures::FutureExt;
 use rtc_realtime::{LiveEvent, Position};
 use rtc_store::{Offset, Room, Store};
 use rtc_tool::{Kind, Policy, Progress, ToolError, ToolHandle};
 use rtc_types::{
-    Clock, Code, DeviceId, Message, MessageId, Project, ProjectId, RtcId, Rule, Session, SessionId, Update,
-    UserId,
+    Clock, Code, DeviceId, Message, MessageId, Preview, Project, ProjectId, RtcId, Rule, Session, SessionId,
+    Update, UserId,
 };
 use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{LiveText, Written};
+use crate::comeback::ComingBack;
 use crate::command::{Command, Done, Fork, Outcome, Send};
 use crate::host::Host;
 use crate::lane::{Lane, LaneSender};
@@ -83,6 +86,7 @@ pub(crate) struct Inner {
     pub(crate) shutdown: CancellationToken,
     pub(crate) user: UserLane,
     pub(crate) lanes: Mutex<HashMap<SessionId, LaneSender>>,
+    pub(crate) coming_back: ComingBack,
     pub(crate) stream: Stream,
     live: broadcast::Sender<Live>,
     pub(crate) live_events: broadcast::Sender<LiveEvent>,
@@ -107,6 +111,17 @@ impl Inner {
             let text = text.lock().unwrap_or_else(PoisonError::into_inner);
             text.iter().find(|written| written.message == message).cloned()
         })
+    }
+
+    /// What an approval shows of a call. A fault of the program that looks is nothing to show, and nobody else's.
+    pub(crate) async fn preview(
+        &self,
+        session: &Session,
+        tool: &Arc<dyn ToolHandle>,
+        args: &Value,
+    ) -> Option<Preview> {
+        let looked = AssertUnwindSafe(self.host.preview(session, tool, args)).catch_unwind();
+        looked.await.unwrap_or_default()
     }
 
     pub(crate) fn tell_live(&self, live: Live) {
@@ -184,6 +199,7 @@ impl Engine {
             host,
             shutdown: CancellationToken::new(),
             lanes: Mutex::default(),
+            coming_back: ComingBack::default(),
             stream: Stream::new(stands, renewed),
             live: broadcast::Sender::new(LIVE_QUEUE),
             live_events: broadcast::Sender::new(LIVE_QUEUE),
@@ -209,6 +225,14 @@ impl Engine {
 
     /// The lane of a session that there is.
     async fn known(&self, session: SessionId) -> Result<LaneSender, Error> {
+        let found = self.find(session).await;
+        if let Err(error) = &found {
+            self.inner.come_back_after(session, error);
+        }
+        found
+    }
+
+    async fn find(&self, session: SessionId) -> Result<LaneSender, Error> {
         let awake = self.inner.lanes.lock().await.get(&session).cloned();
         if let Some(lane) = awake.filter(LaneSender::is_open) {
             return Ok(lane);
@@ -292,7 +316,8 @@ impl Engine {
         let result = tool
             .answer(&stored.entity.parameters, answer)
             .map_err(|error| Error::refused(Code::RtcInvalidResult, error.to_string()))?;
-        self.hand_in(&stored, Outcome::of(Ok(result)), by).await
+        self.hand_in(&stored, stored.entity.attempt, Outcome::of(Ok(result)), by)
+            .await
     }
 
     /// The user, or nobody, answers such a call with nothing; the model is told why.
@@ -307,8 +332,8 @@ impl Engine {
         by: Option<DeviceId>,
     ) -> Result<Vec<Update>, Error> {
         let (stored, _) = self.question(rtc).await?;
-        self.hand_in(&stored, Outcome::failed(ToolError::denied(why)), by)
-            .await
+        let denied = Outcome::failed(ToolError::denied(why));
+        self.hand_in(&stored, stored.entity.attempt, denied, by).await
     }
 
     async fn question(&self, rtc: RtcId) -> Result<(StoredRtc, &Arc<dyn ToolHandle>), Error> {
@@ -329,12 +354,13 @@ impl Engine {
     pub(crate) async fn hand_in(
         &self,
         stored: &StoredRtc,
+        attempt: u32,
         outcome: Outcome,
         by: Option<DeviceId>,
     ) -> Result<Vec<Update>, Error> {
         let command = Command::HandIn {
             rtc: stored.entity.id,
-            attempt: stored.entity.attempt,
+            attempt,
             outcome,
             by,
         };
@@ -349,8 +375,9 @@ impl Engine {
         let session = self.session(entity.session_id).await?;
         let preview = match (session, self.inner.host.tools().get(&entity.tool_name)) {
             (Some(session), Some(tool)) => {
-                let host = &self.inner.host;
-                host.preview(&session.entity, tool, &entity.parameters).await
+                self.inner
+                    .preview(&session.entity, tool, &entity.parameters)
+                    .await
             }
             _ => None,
         };

@@ -159,6 +159,7 @@ impl Lane {
         if let Err(error) = self.recover().await {
             self.inner.trouble(self.session, &error);
             if ends(&error) {
+                self.inner.come_back_after(self.session, &error);
                 return;
             }
             // Until there is room; whatever comes before tries it, too.
@@ -186,6 +187,7 @@ impl Lane {
                     let _ = reply.send(result);
                     if let Some(error) = ended {
                         self.inner.trouble(self.session, &error);
+                        self.inner.come_back_after(self.session, &error);
                         break;
                     }
                 }
@@ -368,8 +370,16 @@ impl Lane {
         };
         let inner = self.inner.clone();
         self.later(async move |lane: LaneSender| {
-            let context = Box::new(inner.host.turn_context(&session).await);
-            let _ = lane.insist(&inner, session.id, Command::Begin { context }).await;
+            let gathered = AssertUnwindSafe(inner.host.turn_context(&session)).catch_unwind();
+            let command = match gathered.await {
+                Ok(context) => Command::Begin {
+                    context: Box::new(context),
+                },
+                Err(_) => Command::CannotBegin {
+                    message: "a fault of the program kept the turn from beginning".to_owned(),
+                },
+            };
+            let _ = lane.insist(&inner, session.id, command).await;
         });
     }
 
@@ -383,7 +393,7 @@ impl Lane {
         let inner = self.inner.clone();
         self.later(async move |lane: LaneSender| {
             let preview = match inner.host.tools().get(&call.tool_name) {
-                Some(tool) => inner.host.preview(&session, tool, &call.parameters).await,
+                Some(tool) => inner.preview(&session, tool, &call.parameters).await,
                 None => None,
             };
             let _ = lane

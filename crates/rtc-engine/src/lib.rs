@@ -5,6 +5,7 @@
 
 mod apply;
 mod ask;
+mod comeback;
 mod command;
 mod conversation;
 mod draft;

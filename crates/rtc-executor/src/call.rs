@@ -195,8 +195,8 @@ impl Run<'_> {
                 .await;
             match told {
                 Ok(()) => return Ok(Ran::Ended),
-                Err(PortError::Later(reason)) => {
-                    self.inner.port.trouble(self.session, &reason, true);
+                Err(PortError::Later { code, reason }) => {
+                    self.inner.port.trouble(self.session, code, &reason);
                     tokio::time::sleep(wait).await;
                     wait = (wait * 2).min(RETRY_MOST);
                 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rtc_tool::{CallContext, NoTurns, Policy, Registry, ToolHandle};
-use rtc_types::{Mode, Preview, PreviewKind, ProjectId, RtcId, SessionId};
+use rtc_types::{Code, Mode, Preview, PreviewKind, ProjectId, RtcId, SessionId};
 use serde_json::Value;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OnceCell, mpsc, watch};
@@ -179,11 +179,11 @@ impl Executor {
                 Ok(Ran::Ended) => wait = Duration::from_secs(1),
                 Ok(Ran::Waits) => return,
                 Err(PortError::Never(reason)) => {
-                    self.inner.port.trouble(session, &reason, false);
+                    self.inner.port.trouble(session, Code::Internal, &reason);
                     return;
                 }
-                Err(PortError::Later(reason)) => {
-                    self.inner.port.trouble(session, &reason, true);
+                Err(PortError::Later { code, reason }) => {
+                    self.inner.port.trouble(session, code, &reason);
                     tokio::time::sleep(wait).await;
                     wait = (wait * 2).min(RETRY_MOST);
                 }

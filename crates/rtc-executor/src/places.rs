@@ -3,10 +3,14 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rtc_fs::{PreImageFolder, Project};
-use rtc_tool::{Extensions, ToolError};
+use rtc_tool::{ErrorKind, Extensions, ToolError};
+
+/// How long a folder may take to open: one on a drive of the network that does not answer may never do.
+const OPENING: Duration = Duration::from_secs(60);
 
 /// What calls have around them, by the folder they run in.
 #[async_trait]
@@ -42,18 +46,21 @@ impl Folders {
         if let Some(open) = self.lock().get(&root).and_then(Weak::upgrade) {
             return Ok(open);
         }
-        let opened = {
+        let opening = {
             let root = root.clone();
             tokio::task::spawn_blocking(move || match own_data {
                 Some(own_data) => Project::open_apart(&root, &own_data),
                 None => Project::open(&root),
             })
-            .await
         };
-        let project = match opened {
-            Ok(Ok(project)) => Arc::new(project),
-            Ok(Err(error)) => return Err(ToolError::execution(error.to_string())),
-            Err(_) => return Err(ToolError::execution("the project folder could not be opened")),
+        let project = match tokio::time::timeout(OPENING, opening).await {
+            Ok(Ok(Ok(project))) => Arc::new(project),
+            Ok(Ok(Err(error))) => return Err(ToolError::execution(error.to_string())),
+            Ok(Err(_)) => return Err(ToolError::execution("the project folder could not be opened")),
+            Err(_) => {
+                let why = format!("the project folder did not open within {} s", OPENING.as_secs());
+                return Err(ToolError::new(ErrorKind::Timeout, why));
+            }
         };
         self.lock().insert(root, Arc::downgrade(&project));
         Ok(project)

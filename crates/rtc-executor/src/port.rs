@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use rtc_tool::{Access, Kind, Policy, Progress, ToolError};
-use rtc_types::{ProjectId, Rtc, RtcId, SessionId, Timestamp};
+use rtc_types::{Code, ProjectId, Rtc, RtcId, SessionId, Timestamp};
 use serde_json::Value;
 
 /// A call without a result, with everything that decides on it.
@@ -62,9 +62,14 @@ pub enum Claimed {
 /// Why the engine did not take something.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum PortError {
-    /// It may take it later: its disk is full, its connection is gone.
-    #[error("{0}")]
-    Later(String),
+    /// It may take it later: its disk is full, or fails.
+    #[error("{reason}")]
+    Later {
+        /// What kind of trouble it is.
+        code: Code,
+        /// What happened.
+        reason: String,
+    },
     /// It never will: the call is another's, or the engine has ended.
     #[error("{0}")]
     Never(String),
@@ -118,8 +123,8 @@ pub trait Port: Send + Sync + 'static {
     /// What the session knows of a file.
     async fn seen(&self, session: SessionId, path: &str) -> Result<Option<Value>, PortError>;
 
-    /// A call does not go on by itself; the user should know. `again`: it is tried again. Must not wait.
-    fn trouble(&self, session: SessionId, reason: &str, again: bool);
+    /// A call does not go on, for now or at all; the user should know. Must not wait.
+    fn trouble(&self, session: SessionId, code: Code, reason: &str);
 
     /// A running call tells something. Must not wait.
     fn progress(&self, rtc: RtcId, progress: Progress);

@@ -67,7 +67,7 @@ impl Executor {
         let look = || async {
             for rtc in self.inner.port.begun(project).await? {
                 match self.run(rtc).await {
-                    Err(error @ PortError::Later(_)) => return Err(error),
+                    Err(error @ PortError::Later { .. }) => return Err(error),
                     // One that never ends by itself is told of by its own session.
                     Ok(_) | Err(PortError::Never(_)) => {}
                 }

@@ -163,6 +163,7 @@ impl<'c> Asker<'c> {
                 result,
                 error,
                 client_id: None,
+                attempt: None,
             })
         };
         match answer {

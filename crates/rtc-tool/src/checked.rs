@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::{FutureExt, StreamExt, stream};
@@ -43,11 +44,24 @@ fn caught<T>(name: &str, call: impl FnOnce() -> Result<T, ToolError>) -> Result<
     std::panic::catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(panicked(name)))
 }
 
-async fn guarded<T>(name: &str, call: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
-    AssertUnwindSafe(call)
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|_| Err(panicked(name)))
+fn too_long(timeout: Duration) -> ToolError {
+    let why = format!("it took longer than {} ms", timeout.as_millis());
+    ToolError::new(ErrorKind::Timeout, why)
+}
+
+impl<H: ToolHandle> Checked<H> {
+    /// What has no effect: it is dropped when its time is over.
+    async fn guarded<T>(&self, call: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
+        let call = AssertUnwindSafe(call).catch_unwind();
+        let ended = match self.capabilities().timeout {
+            Some(timeout) => match tokio::time::timeout(timeout, call).await {
+                Ok(ended) => ended,
+                Err(_) => return Err(too_long(timeout)),
+            },
+            None => call.await,
+        };
+        ended.unwrap_or_else(|_| Err(panicked(&self.describe().name)))
+    }
 }
 
 #[async_trait]
@@ -73,11 +87,11 @@ impl<H: ToolHandle> ToolHandle for Checked<H> {
     }
 
     async fn preview(&self, context: &CallContext, args: &Value) -> Result<Option<Preview>, ToolError> {
-        guarded(&self.describe().name, self.inner.preview(context, args)).await
+        self.guarded(self.inner.preview(context, args)).await
     }
 
     async fn prepare(&self, context: &CallContext, args: &Value) -> Result<Option<Prepared>, ToolError> {
-        guarded(&self.describe().name, self.inner.prepare(context, args)).await
+        self.guarded(self.inner.prepare(context, args)).await
     }
 
     fn execute(&self, context: CallContext, args: Value, prepared: Option<Prepared>) -> ToolStream {
@@ -124,7 +138,7 @@ impl<H: ToolHandle> ToolHandle for Checked<H> {
         args: &Value,
         mark: &Value,
     ) -> Result<Recovery, ToolError> {
-        guarded(&self.describe().name, self.inner.recover(context, args, mark)).await
+        self.guarded(self.inner.recover(context, args, mark)).await
     }
 
     fn answer(&self, args: &Value, answer: Value) -> Result<Value, ToolError> {
@@ -160,9 +174,7 @@ impl Call {
                 biased;
                 () = until(this.deadline) => {
                     this.cancel.cancel();
-                    let timeout = this.capabilities.timeout.unwrap_or_default();
-                    let why = format!("it took longer than {} ms", timeout.as_millis());
-                    break Err(ToolError::new(ErrorKind::Timeout, why));
+                    break Err(too_long(this.capabilities.timeout.unwrap_or_default()));
                 }
                 () = until(this.let_go) => break Err(ToolError::cancelled()),
                 // The tool's own answer to the cancellation is better than ours: it knows what it has done.
@@ -189,7 +201,7 @@ impl Call {
 }
 
 /// How long a cancelled tool may take to end by itself.
-const CANCEL_GRACE: std::time::Duration = std::time::Duration::from_millis(50);
+const CANCEL_GRACE: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,25 @@
 //! model reads them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rtc_fs::{Error, Project, VPath};
-use rtc_tool::{CallContext, ErrorKind, ToolError};
+use rtc_tool::{CallContext, Capabilities, ErrorKind, ToolError};
 use rtc_types::{Preview, PreviewKind};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
+
+/// How long a call may look at files, prepare a change, or make it. It is far more than a walk over a large project takes;
+/// a drive of the network that does not answer may never end one.
+const TIME: Duration = Duration::from_secs(120);
+
+/// What every file tool can do.
+pub(crate) fn capabilities() -> Capabilities {
+    Capabilities {
+        timeout: Some(TIME),
+        ..Capabilities::default()
+    }
+}
 
 /// The project folder of the call's session.
 pub(crate) fn project(context: &CallContext) -> Result<Arc<Project>, ToolError> {
@@ -101,4 +114,32 @@ pub(crate) fn with_note(mut text: String, note: Option<String>) -> String {
         text.push(']');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use rtc_tool::handle;
+
+    use super::*;
+    use crate::{Edit, Find, Grep, Ls, Read, Write};
+
+    #[test]
+    fn every_file_tool_has_its_time_and_ends_by_itself_where_it_may_have_changed_something() {
+        let tools = [
+            (handle(Ls), true),
+            (handle(Read), true),
+            (handle(Grep), true),
+            (handle(Find), true),
+            (handle(Edit), false),
+            (handle(Write), false),
+        ];
+        for (tool, is_dropped) in tools {
+            let (name, can) = (&tool.describe().name, tool.capabilities());
+            assert_eq!(
+                (can.timeout, can.supports_cancel),
+                (Some(TIME), is_dropped),
+                "{name}"
+            );
+        }
+    }
 }

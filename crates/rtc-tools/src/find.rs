@@ -1,7 +1,7 @@
 //! The tool `find`.
 
 use rtc_fs::{DEFAULT_FIND_LIMIT, FindQuery, VPath};
-use rtc_tool::{Access, CallContext, Prepared, ProgressSender, Subject, Tool, ToolError};
+use rtc_tool::{Access, CallContext, Capabilities, Prepared, ProgressSender, Subject, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -56,6 +56,10 @@ impl Tool for Find {
          trailing `/`. Ignored files (.gitignore) and hidden files are left out unless `path` names their folder. Search \
          contents with grep."
             .to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        files::capabilities()
     }
 
     fn subject(&self, args: &FindArgs) -> Result<Subject, ToolError> {

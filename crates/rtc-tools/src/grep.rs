@@ -1,7 +1,7 @@
 //! The tool `grep`.
 
 use rtc_fs::{DEFAULT_GREP_LIMIT, GrepOutput, GrepQuery, MAX_GREP_CONTEXT, VPath};
-use rtc_tool::{Access, CallContext, Prepared, ProgressSender, Subject, Tool, ToolError};
+use rtc_tool::{Access, CallContext, Capabilities, Prepared, ProgressSender, Subject, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,10 @@ impl Tool for Grep {
          files are left out unless `path` names them. The search is case-sensitive unless `-i` is set. Longer results \
          come in pages: go on with `offset`. Look for files by name with find."
             .to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        files::capabilities()
     }
 
     fn subject(&self, args: &GrepArgs) -> Result<Subject, ToolError> {

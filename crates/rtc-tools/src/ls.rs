@@ -1,7 +1,7 @@
 //! The tool `ls`.
 
 use rtc_fs::{Entry, Kind, MAX_LISTED_ENTRIES, shown_name};
-use rtc_tool::{Access, CallContext, Prepared, ProgressSender, Subject, Tool, ToolError};
+use rtc_tool::{Access, CallContext, Capabilities, Prepared, ProgressSender, Subject, Tool, ToolError};
 use rtc_types::Preview;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,6 +33,10 @@ impl Tool for Ls {
         "Lists what is directly in a folder, sorted, one name a line: folders with a trailing `/`, links with \
          ` -> target`. Hidden files are listed too. Look for files at any depth with find."
             .to_owned()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        files::capabilities()
     }
 
     fn subject(&self, args: &LsArgs) -> Result<Subject, ToolError> {

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use rtc_fs::{Encoding, Window};
-use rtc_tool::{Access, BUDGET_BYTES, CallContext, Prepared, ProgressSender, Subject, Tool, ToolError};
+use rtc_tool::{
+    Access, BUDGET_BYTES, CallContext, Capabilities, Prepared, ProgressSender, Subject, Tool, ToolError,
+};
 use rtc_types::Preview;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -58,6 +60,10 @@ impl Tool for Read {
              {DEFAULT_LINES} lines unless `limit` says otherwise; go on with `offset`. A file must be read before it \
              can be edited or written over."
         )
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        files::capabilities()
     }
 
     fn subject(&self, args: &ReadArgs) -> Result<Subject, ToolError> {

@@ -120,7 +120,7 @@ impl Tool for Write {
         // It ends early by itself as long as nothing is changed, and then says so.
         Capabilities {
             supports_cancel: false,
-            ..Capabilities::default()
+            ..files::capabilities()
         }
     }
 

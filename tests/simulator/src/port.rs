@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use rtc_app::EnginePort;
 use rtc_executor::{Claimed, OpenCall, Port, PortError};
 use rtc_tool::{Progress, ToolError};
-use rtc_types::{ProjectId, RtcId, SessionId};
+use rtc_types::{Code, ProjectId, RtcId, SessionId};
 use serde_json::Value;
 
 use crate::Sabotage;
@@ -78,8 +78,8 @@ impl Port for NoTurns {
         self.0.seen(session, path).await
     }
 
-    fn trouble(&self, session: SessionId, reason: &str, again: bool) {
-        self.0.trouble(session, reason, again);
+    fn trouble(&self, session: SessionId, code: Code, reason: &str) {
+        self.0.trouble(session, code, reason);
     }
 
     fn progress(&self, rtc: RtcId, progress: Progress) {

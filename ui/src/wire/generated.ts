@@ -60,6 +60,8 @@ export interface Claimed {
   tool: string;
   /** Its arguments, as they were approved. */
   parameters: unknown;
+  /** Which start of the call this is. */
+  attempt: number;
   /** Until when the call is this executor's unless it renews; null: for as long as it runs. */
   lease_until: string | null;
 }
@@ -896,6 +898,11 @@ export interface RtcPreview {
 export interface RtcRenew {
   /** The call. */
   rtc_id: RtcId;
+  /**
+   * Which start of the call still runs, as the claim gave it. Needed on another connection than the one that claimed
+   * it, which has the claim from then on.
+   */
+  attempt?: number | null;
 }
 
 /** What `v1.rtc.resolve` is asked. */
@@ -944,6 +951,11 @@ export interface RtcSubmitResult {
   error?: string | null;
   /** The call's own client id, or nothing. */
   client_id?: ClientId | null;
+  /**
+   * Which start of the call it is the result of, as the claim gave it; that of another start changes nothing. Nothing:
+   * the one under way.
+   */
+  attempt?: number | null;
 }
 
 /** What `v1.rtc.update_status` is asked. */
@@ -1432,11 +1444,11 @@ export interface Methods {
   "v1.rtc.get": { request: RtcGet; result: ItemOfRtc; kind: "query"; scope: "view" };
   /** Puts a call into another state. A state that ends it also lets its turn go on. The state that it has already is no error. */
   "v1.rtc.update_status": { request: RtcUpdateStatus; result: Success; kind: "action"; scope: "execute" };
-  /** Hands in how a call ended; the turn goes on. The first answer counts: handing in another, or the same again, changes nothing, and the reply then has the call as it ended, at offset 0. `approve` is enough for a call that the user answers; `answered_by` says where that was. */
+  /** Hands in how a call ended; the turn goes on. The first answer counts: handing in another, or the same again, changes nothing, and the reply then has the call as it ended, at offset 0. `approve` is enough for a call that the user answers; `answered_by` says where that was. While an executor has claimed the call, only its connection says how it ended, or who names the `attempt`. */
   "v1.rtc.submit_result": { request: RtcSubmitResult; result: Success; kind: "action"; scope: "execute" | "approve" };
   /** Takes a call to run it, on a device of its own; nobody else runs it then, for as long as the claim is renewed. Of a claim that is lost, a call that only looks is free again; of any other the outcome is unknown, and the user decides. A result that comes all the same is taken. */
   "v1.rtc.claim": { request: RtcClaim; result: Claimed; kind: "action"; scope: "execute" };
-  /** Says that a claimed call still runs. A claim that has run out is `rtc.invalid_state`. */
+  /** Says that a claimed call still runs. A claim that has run out is `rtc.invalid_state`; where another executor has claimed the call since, it is `rtc.already_claimed`, and that claim stays as it is. */
   "v1.rtc.renew": { request: RtcRenew; result: Renewed; kind: "action"; scope: "execute" };
   /** Runs a call on the device by its id, or waits for the run that is under way, and answers when it has ended. */
   "v1.rtc.run": { request: RtcRun; result: Ran; kind: "action"; scope: "execute" };

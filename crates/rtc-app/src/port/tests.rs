@@ -2,12 +2,15 @@
 //! two change them at a time, or somebody comes between a plan and its change.
 
 mod bench;
+mod failing;
 
 use std::time::Duration;
 
+use rtc_store::MemoryStore;
 use rtc_types::{Effect, RtcStatus};
 
 use self::bench::{Bench, PROJECT, session, settled};
+use self::failing::FailsOnce;
 use super::*;
 
 #[tokio::test(start_paused = true)]
@@ -178,4 +181,48 @@ async fn after_a_crash_the_user_does_not_write_before_either() {
     a1.add_permits(1);
     drop(by_hand.await.unwrap());
     assert_eq!(bench.desk.events(), ["a1 is made"]);
+}
+
+/// Far more than one call makes.
+const MOST_READS: u32 = 200;
+
+/// Wherever the read is, the executor looks again; the user at most says it again, or opens the session again.
+#[tokio::test(start_paused = true)]
+async fn a_read_that_fails_once_leaves_no_call_standing() {
+    for nth in 1.. {
+        assert!(nth < MOST_READS, "a call reads without end");
+        let store = Arc::new(MemoryStore::new());
+        let opened = Arc::new(FailsOnce::new(store.clone()));
+        let bench = Bench::over(opened.clone(), store, Arc::default(), &[]).await;
+        opened.fail(nth);
+        if bench.try_to_say(1, None, "put a1").await.is_err() {
+            bench.say(1, None, "put a1").await;
+        }
+        // Longer than anybody waits before trying again, and opened again.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let _ = bench.engine.wake(session(1)).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let has_failed = opened.has_failed();
+        opened.fail(0);
+        assert!(bench.is_idle(1).await, "read {nth}");
+        let calls = bench.calls(1).await;
+        assert!(
+            calls
+                .iter()
+                .all(|call| call.entity.status == RtcStatus::Completed),
+            "read {nth}: {calls:?}"
+        );
+        let made = bench
+            .desk
+            .events()
+            .iter()
+            .filter(|event| *event == "a1 is made")
+            .count();
+        // A turn whose request could not be read has failed, and has no call.
+        assert_eq!(made, calls.len(), "read {nth}");
+        if !has_failed {
+            assert_eq!(made, 1);
+            return;
+        }
+    }
 }

@@ -74,6 +74,9 @@ impl Ended {
         let reason = self.error.as_deref().unwrap_or_default();
         match self.status {
             RtcStatus::Failed => format!("[Tool Error] {tool} failed: {reason}"),
+            RtcStatus::Timeout if self.effect == Some(Changed::Unknown) => format!(
+                "[Tool Timeout] {tool} timed out: {reason}; whether it took effect is not known, look before you repeat it"
+            ),
             RtcStatus::Timeout => format!("[Tool Timeout] {tool} timed out: {reason}"),
             RtcStatus::Rejected => format!("[Tool Rejected] {tool} was rejected: {reason}"),
             RtcStatus::Completed => self.result.as_ref().map(model_text).unwrap_or_default(),

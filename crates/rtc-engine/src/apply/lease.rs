@@ -29,7 +29,7 @@ pub(super) fn take(draft: &mut Draft, rtc: RtcId, holder: Uuid) -> Result<Done, 
     let call = &draft.state.calls[index];
     let (entity, private) = (&call.stored.entity, &call.stored.private);
     match &private.lease {
-        Some(lease) if lease.holder == holder => return renew(draft, rtc),
+        Some(lease) if lease.holder == holder => return renew(draft, rtc, holder, None),
         Some(_) => return refused(Code::RtcClaimed, "another executor has claimed the call"),
         None => {}
     }
@@ -82,15 +82,31 @@ pub(super) fn take(draft: &mut Draft, rtc: RtcId, holder: Uuid) -> Result<Done, 
     Ok(Done::Leased(until(now)))
 }
 
+/// Whether a claim is of this connection, or of the start that whoever is there names: it has come back over another one.
+pub(crate) fn is_of(lease: &Lease, current: u32, holder: Uuid, attempt: Option<u32>) -> bool {
+    attempt.map_or(lease.holder == holder, |attempt| attempt == current)
+}
+
 /// The executor still runs it. Nothing is written: after a restart the count begins again anyway.
-pub(super) fn renew(draft: &mut Draft, rtc: RtcId) -> Result<Done, Error> {
+pub(super) fn renew(
+    draft: &mut Draft,
+    rtc: RtcId,
+    holder: Uuid,
+    attempt: Option<u32>,
+) -> Result<Done, Error> {
     let index = call::open(draft, rtc, Code::RtcInvalidState)?;
     let call = &mut draft.state.calls[index];
+    let current = call.stored.entity.attempt;
     match &mut call.stored.private.lease {
-        Some(lease) => {
+        Some(lease) if is_of(lease, current, holder, attempt) => {
+            lease.holder = holder;
             lease.ticks = 0;
             Ok(Done::Leased(until(draft.now)))
         }
+        Some(_) => Err(Error::refused(
+            Code::RtcClaimed,
+            "another executor has claimed the call; say which start of it still runs, if it is yours",
+        )),
         None if call.claimed => Err(Error::refused(
             Code::RtcClaimed,
             "the device runs the call itself",

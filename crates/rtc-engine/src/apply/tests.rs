@@ -1,5 +1,6 @@
 mod approval;
 mod forks;
+mod invariants;
 mod lease;
 mod limit;
 mod matrix;
@@ -11,9 +12,8 @@ use rtc_model::{AssistantBlock, ModelId, Reply, StopReason, Usage};
 use rtc_tool::{Access, ErrorKind, Kind, Subject, ToolError};
 use rtc_types::UpdateAction;
 use rtc_types::{
-    ApprovalDecision, ApprovalState, Content, DeviceId, Effect as Changed, ErrorCategory, Mode, Preview,
-    PreviewKind, ProjectId, RtcId, RtcStatus, SessionId, Stamp, Timestamp, ToolCall, ToolCallId,
-    UpdateEntity, UserId,
+    ApprovalDecision, ApprovalState, Content, DeviceId, Effect as Changed, Mode, Preview, PreviewKind,
+    ProjectId, RtcId, RtcStatus, SessionId, Stamp, Timestamp, ToolCall, ToolCallId, UpdateEntity, UserId,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,6 +21,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::command::{Outcome, Plan, PlannedCall, Resolution};
+use crate::prompt::Spoken;
 
 /// A session, its log, and what the driver was told to do.
 #[derive(Clone)]
@@ -28,6 +29,9 @@ struct Lane {
     state: SessionState,
     rules: Vec<rtc_types::Rule>,
     messages: BTreeMap<u32, rtc_types::Message>,
+    /// The same, as requests are made of them, and what else those of a turn are made of.
+    spoken: BTreeMap<u32, Arc<Spoken>>,
+    contexts: BTreeMap<TurnId, TurnContext>,
     rtcs: BTreeMap<u32, rtc_types::Rtc>,
     turns: Vec<rtc_types::Turn>,
     seen: BTreeMap<String, Value>,
@@ -42,6 +46,8 @@ impl Lane {
             state: SessionState::new(),
             rules: Vec::new(),
             messages: BTreeMap::new(),
+            spoken: BTreeMap::new(),
+            contexts: BTreeMap::new(),
             rtcs: BTreeMap::new(),
             turns: Vec::new(),
             seen: BTreeMap::new(),
@@ -73,6 +79,8 @@ impl Lane {
                             "an offset names one message for ever"
                         );
                     }
+                    let spoken = Arc::new(Spoken::from(&stored));
+                    self.spoken.insert(stored.entity.global_offset, spoken);
                     self.messages.insert(stored.entity.global_offset, stored.entity);
                 }
                 Write::Rtc(stored) => {
@@ -100,7 +108,10 @@ impl Lane {
                 Write::Seen(path, known) => {
                     self.seen.insert(path, known);
                 }
-                Write::Session(_) | Write::Context(..) | Write::ClientId(..) | Write::Epoch => {}
+                Write::Context(turn, context) => {
+                    self.contexts.insert(turn, *context);
+                }
+                Write::Session(_) | Write::ClientId(..) | Write::Epoch => {}
             }
         }
         self.state = step.state;

@@ -13,6 +13,7 @@ use rtc_wire::rpc::{
 use serde_json::Value;
 
 use super::{action, count, page};
+use crate::apply::lease::is_of;
 use crate::command::{Command, Done, Outcome, Resolution};
 use crate::engine::Engine;
 use crate::state::Call;
@@ -99,6 +100,7 @@ impl Engine {
             let claimed = Claimed {
                 tool: stored.entity.tool_name,
                 parameters: stored.entity.parameters,
+                attempt: self.known_rtc(ask.rtc_id).await?.entity.attempt,
                 lease_until: Some(until),
             };
             return action(claimed, updates);
@@ -115,7 +117,11 @@ impl Engine {
     pub(super) async fn rtc_renew(&self, caller: &Caller, ask: RtcRenew) -> Result<Value, RpcError> {
         let stored = self.shown_rtc(caller, ask.rtc_id).await?;
         owns(caller, &stored)?;
-        let renew = Command::Renew { rtc: ask.rtc_id };
+        let renew = Command::Renew {
+            rtc: ask.rtc_id,
+            holder: caller.connection.uuid(),
+            attempt: ask.attempt,
+        };
         let (done, updates) = self.ask(stored.entity.session_id, renew).await?;
         let lease_until = match done {
             Done::Leased(until) => Some(until),
@@ -171,9 +177,10 @@ impl Engine {
                 Err(why) => self.dismiss_telling(ask.rtc_id, &why, by).await?,
             }
         } else {
-            self.free_for(caller, &stored).await?;
+            self.free_for(caller, &stored, ask.attempt).await?;
             let result = result.map_err(|why| ToolError::new(ErrorKind::Execution, why));
-            self.hand_in(&stored, Outcome::of(result), by).await?
+            let attempt = ask.attempt.unwrap_or(stored.entity.attempt);
+            self.hand_in(&stored, attempt, Outcome::of(result), by).await?
         };
         if updates.is_empty() {
             // Somebody else was first.
@@ -221,10 +228,13 @@ impl Engine {
             ReportedStatus::Timeout => ErrorKind::Timeout,
             ReportedStatus::Rejected => ErrorKind::PermissionDenied,
         };
-        self.free_for(caller, &stored).await?;
+        self.free_for(caller, &stored, None).await?;
         let told = format!("the device says that it ended as {shall:?}");
         let outcome = Outcome::failed(ToolError::new(kind, told));
-        let updates = self.hand_in(&stored, outcome, Some(caller.device)).await?;
+        let attempt = stored.entity.attempt;
+        let updates = self
+            .hand_in(&stored, attempt, outcome, Some(caller.device))
+            .await?;
         action(Success::DONE, updates)
     }
 
@@ -241,13 +251,28 @@ impl Engine {
         Ok(Some(call.clone()))
     }
 
-    /// Whether a client may say how a call ended: nobody is asked for it, and nobody runs it here.
-    async fn free_for(&self, caller: &Caller, stored: &StoredRtc) -> Result<(), RpcError> {
-        let call = self.answered(caller, stored).await?;
-        if call.is_some_and(|call| call.claimed) {
-            return Err(RpcError::new(Code::RtcClaimed, "the device runs the call itself"));
+    /// Whether a client may say how a start of a call ended: nobody is asked for it, nobody runs it here, and no other
+    /// executor has claimed it.
+    async fn free_for(
+        &self,
+        caller: &Caller,
+        stored: &StoredRtc,
+        attempt: Option<u32>,
+    ) -> Result<(), RpcError> {
+        let Some(call) = self.answered(caller, stored).await? else {
+            return Ok(());
+        };
+        let claimed = |told: &str| Err(RpcError::new(Code::RtcClaimed, told));
+        if call.claimed {
+            return claimed("the device runs the call itself");
         }
-        Ok(())
+        let (current, connection) = (call.stored.entity.attempt, caller.connection.uuid());
+        match &call.stored.private.lease {
+            Some(lease) if attempt.is_none() && !is_of(lease, current, connection, None) => {
+                claimed("another executor has claimed the call; say which start of it ended, if it was yours")
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether the user of a client without approvals is asked about a call by that client itself.

@@ -1,10 +1,12 @@
 //! An engine over a memory store, with a scripted model and without an executor.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::StreamExt as _;
 use rtc_engine::{Engine, Host, NewSession, Send, SessionState, TodoWrite, TurnContext};
 use rtc_model::{AssistantBlock, Event, Model, ModelId, ModelStream, Reply, Request, StopReason, Usage};
 use rtc_store::{Key, MemoryStore, Revision, Store};
@@ -31,6 +33,18 @@ pub(crate) const BOUND: Duration = Duration::from_secs(20);
 pub(crate) struct Script {
     pub(crate) replies: Mutex<VecDeque<Reply>>,
     pub(crate) requests: Mutex<Vec<Request>>,
+    /// How long each reply takes, and each piece of one.
+    pub(crate) takes: Mutex<Duration>,
+    /// At its end it begins to answer, and says no more.
+    pub(crate) begins: AtomicBool,
+    pub(crate) woken: AtomicUsize,
+}
+
+impl Script {
+    /// How often the executor was told to look.
+    pub(crate) fn woken(&self) -> usize {
+        self.woken.load(Ordering::SeqCst)
+    }
 }
 
 /// Replies by the script; when it is at its end, it never answers.
@@ -55,7 +69,16 @@ impl Model for Scripted {
         cancel: CancellationToken,
     ) -> Result<ModelStream, rtc_model::Error> {
         self.0.requests.lock().unwrap().push(request.clone());
+        let takes = *self.0.takes.lock().unwrap();
+        if !takes.is_zero() {
+            tokio::time::sleep(takes).await;
+        }
         let Some(reply) = self.0.replies.lock().unwrap().pop_front() else {
+            if self.0.begins.load(Ordering::SeqCst) {
+                let delta = "so far".to_owned();
+                let begun = futures::stream::iter([Ok(Event::Text { delta })]);
+                return Ok(Box::pin(begun.chain(futures::stream::pending())));
+            }
             cancel.cancelled().await;
             return Err(rtc_model::Error::Cancelled);
         };
@@ -64,13 +87,20 @@ impl Model for Scripted {
             _ => None,
         });
         let events: Vec<_> = deltas.chain([Ok(Event::Done(reply.clone()))]).collect();
-        Ok(Box::pin(futures::stream::iter(events)))
+        let events = futures::stream::iter(events);
+        if takes.is_zero() {
+            return Ok(Box::pin(events));
+        }
+        Ok(Box::pin(events.then(move |event| async move {
+            tokio::time::sleep(takes).await;
+            event
+        })))
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    path: String,
+    pub(crate) path: String,
 }
 
 pub(crate) struct Edit;
@@ -178,7 +208,9 @@ impl Host for TestHost {
         })
     }
 
-    fn wake(&self, _: SessionId) {}
+    fn wake(&self, _: SessionId) {
+        self.script.woken.fetch_add(1, Ordering::SeqCst);
+    }
 
     fn cancel(&self, _: RtcId) {}
 
@@ -191,11 +223,20 @@ impl Host for TestHost {
     }
 }
 
-pub(crate) struct TestClock;
+/// A wall clock that stands still unless it is set.
+#[derive(Default)]
+pub(crate) struct TestClock(AtomicI64);
+
+impl TestClock {
+    /// Sets it to so many seconds after the epoch.
+    pub(crate) fn set(&self, seconds: i64) {
+        self.0.store(seconds, Ordering::SeqCst);
+    }
+}
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        Timestamp::UNIX_EPOCH
+        Timestamp::from_second(self.0.load(Ordering::SeqCst)).unwrap()
     }
 
     fn entropy(&self) -> u64 {
@@ -219,15 +260,23 @@ pub(crate) async fn engine_on(store: Arc<MemoryStore>, script: Arc<Script>) -> B
 
 /// An engine over any store.
 pub(crate) async fn engine_over(store: Arc<dyn Store>, script: Arc<Script>) -> Engine {
+    engine_of(1, store, script, Arc::default()).await
+}
+
+/// The engine of this user, with this clock.
+pub(crate) async fn engine_of(
+    user: u128,
+    store: Arc<dyn Store>,
+    script: Arc<Script>,
+    clock: Arc<TestClock>,
+) -> Engine {
     let mut tools = Registry::default();
     tools.register(handle(Edit));
     tools.register(handle(Ask));
     tools.register(handle(TodoWrite));
     let host = Arc::new(TestHost { script, tools });
-    let user = UserId::new(Uuid::from_u128(1));
-    Engine::open(store, user, Arc::new(TestClock), host)
-        .await
-        .unwrap()
+    let user = UserId::new(Uuid::from_u128(user));
+    Engine::open(store, user, clock, host).await.unwrap()
 }
 
 pub(crate) async fn bench(replies: Vec<Reply>) -> Bench {

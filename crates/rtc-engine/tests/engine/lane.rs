@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use rtc_engine::{Command, Done, Live, Offset, Outcome, SessionState, UserCommand};
 use rtc_model::{Item, Reply, StopReason};
-use rtc_store::VALUE_BYTES;
+use rtc_store::{MemoryStore, VALUE_BYTES};
 use rtc_tool::ToolError;
-use rtc_types::{ApprovalDecision, Code, DeviceId, Mode, ProjectId, RtcStatus, TurnStatus};
+use rtc_types::{ApprovalDecision, Code, DeviceId, Mode, ProjectId, RtcStatus, TurnStatus, UserId};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -359,4 +359,78 @@ async fn a_result_that_is_too_large_to_be_kept_ends_its_call_with_words() {
     let told = ended.error_message.unwrap();
     assert!(told.contains("too large to be kept"), "{told}");
     assert_eq!(bench.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_step_of_many_records_is_told_whole_in_order_and_to_its_own_user_alone() {
+    const CALLS: usize = 150;
+    let store = Arc::new(MemoryStore::new());
+    let args = "{\"path\":\"/x\"}";
+    let ids: Vec<String> = (0..CALLS).map(|n| format!("call-{n}")).collect();
+    let many: Vec<_> = ids.iter().map(|id| (id.as_str(), "edit", args)).collect();
+    let mut engines = Vec::new();
+    for user in [1, 8] {
+        let script = Script::default();
+        script.replies.lock().unwrap().push_back(calls(&many));
+        let engine = engine_of(user, store.clone(), Arc::new(script), Arc::default()).await;
+        let mut first = message(user, "c1", "x", Mode::Bypass);
+        first.new_session.user = UserId::new(Uuid::from_u128(user));
+        engines.push((user, first, engine));
+    }
+    // Both at once, so that their rows come between each other.
+    let sent = engines
+        .iter()
+        .map(|(_, first, engine)| engine.send(first.clone()));
+    for sent in futures::future::join_all(sent).await {
+        sent.unwrap();
+    }
+    for (user, _, engine) in &engines {
+        until(engine, *user, |state| state.calls.len() == CALLS).await;
+        let updates = engine.updates(Offset(0), 1_000).await.unwrap();
+        let offsets: Vec<u64> = updates.iter().map(|update| update.offset).collect();
+        assert_eq!(offsets, (1..=updates.len() as u64).collect::<Vec<_>>());
+        assert!(
+            updates.iter().any(|update| update.items.len() == 200),
+            "it takes several rows"
+        );
+        let mut told = HashSet::new();
+        for update in &updates {
+            assert!(update.items.len() <= 200 && update.items.len() == update.data_list.len());
+            for (item, data) in update.items.iter().zip(&update.data_list) {
+                assert_eq!(data["id"], json!(item.entity_id));
+                let of = data.get("session_id").unwrap_or(&data["id"]);
+                assert_eq!(of, &json!(session(*user)), "{item:?}");
+                told.insert(item.entity_id);
+            }
+        }
+        // The session, its turn, the message, and each call with its record.
+        let rtcs = engine.rtcs(session(*user)).await.unwrap();
+        let messages = engine.messages(session(*user)).await.unwrap();
+        assert_eq!((rtcs.len(), messages.len()), (CALLS, CALLS + 1));
+        let all = rtcs.iter().map(|rtc| rtc.entity.id.uuid());
+        let all = all.chain(messages.iter().map(|message| message.entity.id.uuid()));
+        assert!({ all }.all(|id| told.contains(&id)));
+    }
+}
+
+#[tokio::test]
+async fn what_is_asked_in_one_session_holds_up_no_other() {
+    let bench = bench(vec![one_edit(), one_edit(), says("done")]).await;
+    bench.send("c1", "x").await.unwrap();
+    let waits = |state: &SessionState| state.waits_for_user().is_some();
+    bench.until(1, waits).await;
+    bench
+        .engine
+        .send(message(2, "c2", "y", Mode::Bypass))
+        .await
+        .unwrap();
+    let state = bench.until(2, |state| !state.calls.is_empty()).await;
+    let finish = Command::Finish {
+        rtc: state.calls[0].stored.entity.id,
+        attempt: 0,
+        outcome: Outcome::of(Ok(json!("edited"))),
+    };
+    bench.engine.tell(session(2), finish).await.unwrap();
+    bench.until(2, SessionState::is_idle).await;
+    bench.until(1, waits).await;
 }

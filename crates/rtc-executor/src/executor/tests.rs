@@ -6,7 +6,7 @@ use rtc_tool::{
     Access, CallContext, Capabilities, Kind, Policy, Prepared, Progress, ProgressSender, Recovery, Subject,
     Tool, ToolError, handle,
 };
-use rtc_types::{ClientId, DeviceId, MessageId, Mode, Rtc, RtcStatus, SessionId, Timestamp, TurnId};
+use rtc_types::{ClientId, Code, DeviceId, MessageId, Mode, Rtc, RtcStatus, SessionId, Timestamp, TurnId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -190,7 +190,7 @@ impl Port for FakePort {
         Ok((path == "/stored").then(|| json!("from the store")))
     }
 
-    fn trouble(&self, _session: SessionId, _reason: &str, _again: bool) {}
+    fn trouble(&self, _session: SessionId, _code: Code, _reason: &str) {}
 
     fn progress(&self, _rtc: RtcId, _progress: Progress) {}
 }
@@ -552,7 +552,10 @@ async fn a_cancelled_call_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_result_is_offered_until_it_is_taken() {
-    let later = || PortError::Later("the disk is full".into());
+    let later = || PortError::Later {
+        code: Code::DiskFull,
+        reason: "the disk is full".into(),
+    };
     let bench = bench(Does::Read, |port| {
         port.refusals = Mutex::new([(); 8].map(|()| later()).into());
     });

@@ -38,6 +38,24 @@ impl Tool for Fake {
         Ok(Subject::read("/"))
     }
 
+    async fn preview(&self, _: &CallContext, args: &Args) -> Result<Option<Preview>, ToolError> {
+        at_first(args).await?;
+        Ok(None)
+    }
+
+    async fn prepare(&self, context: &CallContext, args: &Args) -> Result<Option<Prepared>, ToolError> {
+        if args.does == "block at first" {
+            block(context).await?;
+        }
+        at_first(args).await?;
+        Ok(None)
+    }
+
+    async fn recover(&self, _: &CallContext, args: &Args, _: &Value) -> Result<Recovery, ToolError> {
+        at_first(args).await?;
+        Ok(Recovery::NotApplied)
+    }
+
     async fn execute(
         &self,
         context: CallContext,
@@ -46,6 +64,7 @@ impl Tool for Fake {
         progress: ProgressSender,
     ) -> Result<Value, ToolError> {
         match args.does.as_str() {
+            "block" => block(&context).await?,
             "panic" => panic!("as the test wants it"),
             "hang" => std::future::pending::<()>().await,
             "obey" => {
@@ -62,6 +81,28 @@ impl Tool for Fake {
         }
         Ok(json!("done"))
     }
+}
+
+/// Before a call runs.
+async fn at_first(args: &Args) -> Result<(), ToolError> {
+    match args.does.as_str() {
+        "hang at first" => std::future::pending().await,
+        "panic at first" => panic!("as the test wants it"),
+        _ => Ok(()),
+    }
+}
+
+/// Blocks a thread, as a drive does that does not answer, until the call is let go.
+async fn block(context: &CallContext) -> Result<(), ToolError> {
+    let cancel = context.cancel.child_token();
+    let _abandoned = cancel.clone().drop_guard();
+    let told = tokio::task::spawn_blocking(move || {
+        while !cancel.is_cancelled() {
+            std::thread::yield_now();
+        }
+    });
+    told.await
+        .map_err(|error| ToolError::execution(error.to_string()))
 }
 
 struct Everything;
@@ -145,6 +186,59 @@ async fn whatever_a_tool_does_its_call_ends_once() {
         let (stream, _) = call(capabilities, does);
         assert_eq!(items(stream).await, wanted, "{does}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_comes_before_a_call_runs_has_its_time_as_well() {
+    let limited = || Capabilities {
+        timeout: Some(Duration::from_secs(5)),
+        ..Capabilities::default()
+    };
+    let too_long = "Timeout it took longer than 5000 ms";
+    let broke = "Execution the tool fake broke down; this is a fault of the program, not of the call";
+    for (does, wanted) in [("hang at first", too_long), ("panic at first", broke)] {
+        let (tool, context, args) = (
+            handle(Fake(limited())),
+            context(&CancellationToken::new()),
+            json!({ "does": does }),
+        );
+        let told = [
+            tool.preview(&context, &args).await.map(|_| ()),
+            tool.prepare(&context, &args).await.map(|_| ()),
+            tool.recover(&context, &args, &Value::Null).await.map(|_| ()),
+        ];
+        for told in told {
+            let error = told.unwrap_err();
+            assert_eq!(format!("{:?} {error}", error.kind), wanted);
+        }
+    }
+    // Where a tool has no limit, it is waited for.
+    let tool = handle(Fake(Capabilities::default()));
+    let (context, args) = (
+        context(&CancellationToken::new()),
+        json!({"does": "hang at first"}),
+    );
+    let prepared = tokio::time::timeout(Duration::from_secs(3_600), tool.prepare(&context, &args));
+    assert!(prepared.await.is_err());
+}
+
+/// In real time: the clock of a test stands still while a thread is blocked.
+#[tokio::test]
+async fn a_thread_that_is_blocked_holds_nobody_up() {
+    let limited = || Capabilities {
+        timeout: Some(Duration::from_millis(20)),
+        supports_cancel: false,
+        ..Capabilities::default()
+    };
+    let cancel = CancellationToken::new();
+    let prepared = handle(Fake(limited()))
+        .prepare(&context(&cancel), &json!({"does": "block at first"}))
+        .await;
+    assert_eq!(prepared.unwrap_err().kind, ErrorKind::Timeout);
+    let (stream, cancel) = call(limited(), "block");
+    assert_eq!(terminal_of(stream).await.unwrap_err().kind, ErrorKind::Timeout);
+    // The thread is told: the end of the test would wait for it.
+    assert!(cancel.is_cancelled());
 }
 
 #[tokio::test(start_paused = true)]

@@ -102,6 +102,10 @@ pub struct RtcSubmitResult {
         skip_serializing_if = "Option::is_none"
     )]
     pub client_id: Option<ClientId>,
+    /// Which start of the call it is the result of, as the claim gave it; that of another start changes nothing. Nothing:
+    /// the one under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
 }
 
 /// What `v1.rtc.claim` is asked.
@@ -118,6 +122,10 @@ pub struct RtcClaim {
 pub struct RtcRenew {
     /// The call.
     pub rtc_id: RtcId,
+    /// Which start of the call still runs, as the claim gave it. Needed on another connection than the one that claimed
+    /// it, which has the claim from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
 }
 
 /// What `v1.rtc.run` is asked.
@@ -184,6 +192,8 @@ pub struct Claimed {
     pub tool: String,
     /// Its arguments, as they were approved.
     pub parameters: Value,
+    /// Which start of the call this is.
+    pub attempt: u32,
     /// Until when the call is this executor's unless it renews; null: for as long as it runs.
     #[cfg_attr(feature = "schema", schemars(with = "Option<rtc_types::DateTime>"))]
     pub lease_until: Option<Timestamp>,

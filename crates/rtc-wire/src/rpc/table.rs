@@ -235,13 +235,15 @@ methods! {
     RtcUpdateStatus = "v1.rtc.update_status", Action, [Execute], [RtcNotFound, RtcInvalidStatus, RtcInvalidState, RtcClientIdMismatch, RtcClaimed, ApprovalRequired] => Success;
     /// Hands in how a call ended; the turn goes on. The first answer counts: handing in another, or the same again, changes
     /// nothing, and the reply then has the call as it ended, at offset 0. `approve` is enough for a call that the user
-    /// answers; `answered_by` says where that was.
+    /// answers; `answered_by` says where that was. While an executor has claimed the call, only its connection says how it
+    /// ended, or who names the `attempt`.
     RtcSubmitResult = "v1.rtc.submit_result", Action, [Execute, Approve], [RtcNotFound, RtcInvalidState, RtcInvalidResult, RtcClientIdMismatch, RtcClaimed, ApprovalRequired] => Success;
     /// Takes a call to run it, on a device of its own; nobody else runs it then, for as long as the claim is renewed. Of a
     /// claim that is lost, a call that only looks is free again; of any other the outcome is unknown, and the user decides.
     /// A result that comes all the same is taken.
     RtcClaim = "v1.rtc.claim", Action, [Execute], [RtcNotFound, RtcInvalidState, RtcClaimed, ApprovalRequired] => Claimed;
-    /// Says that a claimed call still runs. A claim that has run out is `rtc.invalid_state`.
+    /// Says that a claimed call still runs. A claim that has run out is `rtc.invalid_state`; where another executor has
+    /// claimed the call since, it is `rtc.already_claimed`, and that claim stays as it is.
     RtcRenew = "v1.rtc.renew", Action, [Execute], [RtcNotFound, RtcInvalidState, RtcClaimed] => Renewed;
     /// Runs a call on the device by its id, or waits for the run that is under way, and answers when it has ended.
     RtcRun = "v1.rtc.run", Action, [Execute], [RtcNotFound, RtcInvalidState, RtcClaimed, ApprovalRequired, OutcomeUnknown] => Ran;

@@ -37,6 +37,9 @@ const REGISTRIES: &[&str] = &[
 
 const LOCK_FILE: &str = "Cargo.lock";
 
+/// The page that says which test shows what.
+const PROOF: &str = "docs/proof.md";
+
 /// A text file of the repository, by its path from the root with `/`.
 struct TextFile {
     path: String,
@@ -50,6 +53,7 @@ pub(super) fn run(root: &Path) -> Result<()> {
         |path: &str| fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"));
     found.extend(undocumented(&read("Cargo.toml")?, &read("docs/dependencies.md")?));
     found.extend(untracked_sample_files(root)?);
+    found.extend(unproven(&read(PROOF)?, &files));
     no_violations(&found)
 }
 
@@ -188,6 +192,26 @@ fn workspace_dependencies(manifest: &str) -> Vec<String> {
 fn documented_dependencies(page: &str) -> Vec<String> {
     let name = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
     page.lines().filter_map(name).collect()
+}
+
+/// The tests and files that the page of proofs names and that are not there.
+fn unproven(page: &str, files: &[TextFile]) -> Vec<String> {
+    let is_there = |name: &str| {
+        if name.contains('/') {
+            return files.iter().any(|file| file.path == name);
+        }
+        let begins = format!("fn {name}(");
+        files
+            .iter()
+            .any(|file| file.path.ends_with(".rs") && file.text.contains(&begins))
+    };
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    // Every second piece stands between backticks.
+    let names = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    names
+        .filter(|name| !is_there(name))
+        .map(|name| format!("{PROOF} names `{name}`, which is not there"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use rtc_executor::{Executor, Places};
 use rtc_model::{
     AssistantBlock, Event, Item, Model, ModelId, ModelStream, Reply, Request, StopReason, Usage,
 };
-use rtc_store::MemoryStore;
+use rtc_store::{MemoryStore, Store};
 use rtc_tool::{
     CallContext, Extensions, Prepared, ProgressSender, Recovery, Registry, Subject, Tool, ToolHandle, handle,
 };
@@ -387,6 +387,16 @@ impl Bench {
     }
 
     async fn on(store: Arc<MemoryStore>, desk: Arc<Desk>, asleep: &[u128]) -> Self {
+        Self::over(store.clone(), store, desk, asleep).await
+    }
+
+    /// `opened` is what the engine sees of the store.
+    pub(super) async fn over(
+        opened: Arc<dyn Store>,
+        store: Arc<MemoryStore>,
+        desk: Arc<Desk>,
+        asleep: &[u128],
+    ) -> Self {
         let mut tools = Registry::default();
         tools.register(handle(Look));
         tools.register(handle(Put));
@@ -399,7 +409,7 @@ impl Bench {
             executor: executor.clone(),
             asleep: asleep.iter().map(|number| session(*number)).collect(),
         });
-        let engine = Engine::open(store.clone(), USER, Arc::new(TestClock), host)
+        let engine = Engine::open(opened, USER, Arc::new(TestClock), host)
             .await
             .unwrap();
         port.connect(&engine, DEVICE);
@@ -424,6 +434,16 @@ impl Bench {
 
     /// Says something in a session. A new one is begun by `parent`, or by the user.
     pub(super) async fn say(&self, number: u128, parent: Option<u128>, text: &str) {
+        self.try_to_say(number, parent, text).await.unwrap();
+    }
+
+    /// The same, which the engine may not be able to take.
+    pub(super) async fn try_to_say(
+        &self,
+        number: u128,
+        parent: Option<u128>,
+        text: &str,
+    ) -> Result<(), rtc_engine::Error> {
         let parent = match parent {
             Some(parent) => {
                 let parent = self.engine.session(session(parent)).await.unwrap().unwrap();
@@ -446,8 +466,9 @@ impl Bench {
                 parent,
             },
         };
-        self.engine.send(send).await.unwrap();
+        self.engine.send(send).await?;
         settled().await;
+        Ok(())
     }
 
     pub(super) async fn is_idle(&self, number: u128) -> bool {

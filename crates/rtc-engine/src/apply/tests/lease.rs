@@ -5,6 +5,15 @@ use crate::stored::Lease;
 
 const HOLDER: u128 = 7;
 
+/// From the connection that claims it first.
+fn renew(rtc: RtcId) -> Command {
+    Command::Renew {
+        rtc,
+        holder: Uuid::from_u128(HOLDER),
+        attempt: None,
+    }
+}
+
 impl Lane {
     fn lease(&mut self, rtc: RtcId, holder: u128) -> Result<Done, Error> {
         self.try_tell(Command::Lease {
@@ -72,7 +81,7 @@ fn what_the_device_runs_cannot_be_claimed() {
     let rtc = lane.open(0);
     lane.claim(0, true).unwrap();
     assert_eq!(code(lane.lease(rtc, HOLDER)), Code::RtcClaimed);
-    assert_eq!(code(lane.try_tell(Command::Renew { rtc })), Code::RtcClaimed);
+    assert_eq!(code(lane.try_tell(renew(rtc))), Code::RtcClaimed);
     // Nor after a crash, while it is looked at what the start left.
     lane.tell(Command::Recover);
     assert_eq!(code(lane.lease(rtc, HOLDER)), Code::RtcClaimed);
@@ -115,7 +124,7 @@ fn a_claim_that_is_renewed_never_ends() {
             lane.tick(rtc);
             assert_eq!(lane.effects, [Effect::LeaseTimer(rtc, 1)], "it is looked again");
         }
-        assert!(matches!(lane.tell(Command::Renew { rtc }), Done::Leased(_)));
+        assert!(matches!(lane.tell(renew(rtc)), Done::Leased(_)));
         assert!(
             lane.effects.is_empty(),
             "there is one timer, however often it is renewed"
@@ -132,7 +141,7 @@ fn of_a_lost_claim_a_call_that_only_looks_is_free_for_others() {
     (0..4).for_each(|_| lane.tick(rtc));
     assert_eq!(lane.effects, [Effect::WakeExecutor]);
     assert_eq!((lane.held(), lane.rtc(rtc).outcome), (None, None));
-    assert_eq!(code(lane.try_tell(Command::Renew { rtc })), Code::RtcInvalidState);
+    assert_eq!(code(lane.try_tell(renew(rtc))), Code::RtcInvalidState);
     assert!(lane.state.next_for_executor().is_some());
     lane.lease(rtc, HOLDER + 1).unwrap();
     assert_eq!(lane.rtc(rtc).attempt, 2);

@@ -209,7 +209,14 @@ fn commands(lane: &Lane) -> Vec<(&'static str, Command)> {
                     holder: Uuid::from_u128(5),
                 },
             ),
-            ("renew", Command::Renew { rtc }),
+            (
+                "renew",
+                Command::Renew {
+                    rtc,
+                    holder: Uuid::from_u128(5),
+                    attempt: None,
+                },
+            ),
         ]);
     }
     commands

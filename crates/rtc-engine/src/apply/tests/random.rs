@@ -138,7 +138,7 @@ proptest! {
                     let _ = lane.try_tell(Command::Lease { rtc, holder: Uuid::from_u128(holder.into()) });
                 },
                 Event::Renew(n) => if let Some(rtc) = of(&lane, n) {
-                    let _ = lane.try_tell(Command::Renew { rtc });
+                    let _ = lane.try_tell(Command::Renew { rtc, holder: Uuid::nil(), attempt: None });
                 },
                 Event::Tick(n, attempt) => if let Some(rtc) = of(&lane, n) {
                     lane.tell(Command::LeaseTick { rtc, attempt });

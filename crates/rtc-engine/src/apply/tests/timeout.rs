@@ -19,10 +19,30 @@ fn a_call_that_took_too_long_says_so_and_what_it_may_have_done() {
         (RtcStatus::Timeout, Some(Changed::Unknown))
     );
     insta::assert_snapshot!(lane.output(first), @"[Tool Timeout] read timed out: it took longer than 100 ms");
-    insta::assert_snapshot!(lane.output(second), @"[Tool Timeout] edit timed out: it took longer than 100 ms");
+    insta::assert_snapshot!(lane.output(second), @"[Tool Timeout] edit timed out: it took longer than 100 ms; whether it took effect is not known, look before you repeat it");
     assert!(
         matches!(lane.effects[..], [Effect::AskModel(_)]),
         "the turn goes on once: {:?}",
         lane.effects
     );
+}
+
+/// What was only prepared has no effect, and the model is not told to look for one.
+#[test]
+fn a_call_that_took_too_long_to_prepare_changed_nothing() {
+    let mut lane = Lane::with_calls(vec![edit("a")]);
+    let rtc = lane.open(0);
+    lane.finish(
+        rtc,
+        0,
+        Err(ToolError::new(
+            ErrorKind::Timeout,
+            "it took longer than 120000 ms",
+        )),
+    );
+    assert_eq!(
+        (lane.rtc(rtc).status, lane.rtc(rtc).effect),
+        (RtcStatus::Timeout, None)
+    );
+    insta::assert_snapshot!(lane.output(rtc), @"[Tool Timeout] edit timed out: it took longer than 120000 ms");
 }

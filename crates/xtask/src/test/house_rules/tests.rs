@@ -115,3 +115,24 @@ debug = 1
         ["docs/dependencies.md has a line for `rand`, which is not used"]
     );
 }
+
+#[test]
+fn a_proof_names_tests_and_files_that_are_there() {
+    let page = "Text with `words`.\n| what | shown by |\n|---|---|\n| 1 | `it_holds`, `it_does_not` |\n| 2 | `ui/a.test.ts`, `ui/b.test.ts` |\n";
+    let file = |path: &str, text: &str| TextFile {
+        path: path.to_owned(),
+        text: text.to_owned(),
+    };
+    let files = [
+        file("tests/a.rs", "async fn it_holds() {}\n"),
+        file("docs/b.md", "fn it_does_not() {}\n"),
+        file("ui/a.test.ts", ""),
+    ];
+    assert_eq!(
+        unproven(page, &files),
+        [
+            "docs/proof.md names `it_does_not`, which is not there",
+            "docs/proof.md names `ui/b.test.ts`, which is not there",
+        ]
+    );
+}
