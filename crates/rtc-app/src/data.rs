@@ -123,12 +123,8 @@ pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
         reason: error.to_string(),
     };
     if !path.exists() {
-        // Whoever made the folder may have ended before its name was on the device. What lies in a folder that may not be
-        // read was made by somebody else.
-        match sync_name(folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => return Err(failed(error)),
-            _ => {}
-        }
+        // Whoever made the folder may have ended before its name was on the device.
+        sync_name(folder).map_err(failed)?;
     }
     let made_up = serde_json::to_vec_pretty(&made_up).map_err(damaged)?;
     let bytes = made_once(folder, IDENTITY, &made_up).map_err(failed)?;
@@ -169,13 +165,17 @@ pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The name of a folder stays in the one above.
+/// The name of a folder stays in the one above. A folder that may be entered and not read cannot be asked for it.
 fn sync_name(folder: &Path) -> std::io::Result<()> {
-    match folder.parent() {
+    let synced = match folder.parent() {
         // That of a single relative name is written as nothing.
         Some(above) if above.as_os_str().is_empty() => sync_folder(Path::new(".")),
         Some(above) => sync_folder(above),
         None => Ok(()),
+    };
+    match synced {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
+        synced => synced,
     }
 }
 
