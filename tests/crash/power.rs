@@ -179,7 +179,10 @@ impl Cutter {
     pub(crate) fn end(mut self, ended: Ended) -> Left {
         match self.left.take() {
             Some(left) if ended == Ended::Killed => left,
-            _ => self.leave(Told::End),
+            _ => {
+                assert_eq!(ended, Ended::Exited(0), "it has ended by itself");
+                self.leave(Told::End)
+            }
         }
     }
 }
