@@ -436,3 +436,6 @@ impl Image {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,7 @@ pub(crate) struct Follower {
 }
 
 /// A connection of it.
-struct Connection<'a> {
+pub(crate) struct Connection<'a> {
     follower: &'a mut Follower,
     socket: WebSocket<TcpStream>,
     last_id: u64,
@@ -35,19 +35,7 @@ struct Connection<'a> {
 impl Follower {
     /// Follows a turn to its end, if the connection lasts so long.
     pub(crate) fn follow(&mut self, ready: &Value) -> Result<(), Gone> {
-        let port = ready["port"].as_u64().expect("a port");
-        let stream = TcpStream::connect(format!("127.0.0.1:{port}")).map_err(|_| Gone)?;
-        stream.set_read_timeout(Some(LONGEST)).expect("a timeout is set");
-        let request = format!("ws://127.0.0.1:{port}/connection/websocket");
-        let request = request.into_client_request().expect("an address");
-        let (socket, _) = client(request, stream).map_err(|_| Gone)?;
-        let connection = Connection {
-            follower: self,
-            socket,
-            last_id: 0,
-            answered: HashSet::new(),
-        };
-        connection.follow(ready)
+        Connection::open(self, ready)?.follow(ready)
     }
 
     /// Takes an update: each comes once, in order.
@@ -75,10 +63,28 @@ impl Follower {
     }
 }
 
-impl Connection<'_> {
-    fn follow(mut self, ready: &Value) -> Result<(), Gone> {
+impl<'a> Connection<'a> {
+    /// Connects as the one whom the printed line names.
+    pub(crate) fn open(follower: &'a mut Follower, ready: &Value) -> Result<Self, Gone> {
+        let port = ready["port"].as_u64().expect("a port");
+        let stream = TcpStream::connect(format!("127.0.0.1:{port}")).map_err(|_| Gone)?;
+        stream.set_read_timeout(Some(LONGEST)).expect("a timeout is set");
+        let request = format!("ws://127.0.0.1:{port}/connection/websocket");
+        let request = request.into_client_request().expect("an address");
+        let (socket, _) = client(request, stream).map_err(|_| Gone)?;
+        let mut connection = Connection {
+            follower,
+            socket,
+            last_id: 0,
+            answered: HashSet::new(),
+        };
         let connect = json!({"token": ready["token"], "data": {"approvals": true}});
-        self.ask(json!({ "connect": connect }))?;
+        connection.ask(json!({ "connect": connect }))?;
+        Ok(connection)
+    }
+
+    /// Listens from where the client stands; a new one from now on.
+    pub(crate) fn subscribe(&mut self, ready: &Value) -> Result<(), Gone> {
         let user = ready["user_id"].as_str().expect("a user");
         let mut subscribe = json!({"channel": format!("topic:u={user}")});
         let before = self.follower.cursor.clone();
@@ -95,18 +101,22 @@ impl Connection<'_> {
             }
             None => {
                 let epoch = subscribed["epoch"].as_str().expect("an epoch");
-                // Nothing has happened that it would have to load.
-                assert_eq!(
-                    subscribed["offset"].as_u64().unwrap_or_default(),
-                    0,
-                    "{subscribed}"
-                );
-                self.follower.cursor = Some((0, epoch.to_owned()));
+                let offset = subscribed["offset"].as_u64().unwrap_or_default();
+                self.follower.cursor = Some((offset, epoch.to_owned()));
             }
         }
         for publication in subscribed["publications"].as_array().into_iter().flatten() {
             self.follower.take(publication);
         }
+        Ok(())
+    }
+
+    fn follow(mut self, ready: &Value) -> Result<(), Gone> {
+        let is_new = self.follower.cursor.is_none();
+        self.subscribe(ready)?;
+        // Nothing has happened that it would have to load.
+        let place = self.follower.cursor.as_ref().map(|(offset, _)| *offset);
+        assert!(!is_new || place == Some(0), "{place:?}");
         // Again each time, as a client does that does not know whether it was heard.
         self.call(
             "v1.message.send",
@@ -118,12 +128,23 @@ impl Connection<'_> {
         while !self.follower.is_over() {
             match self.waits() {
                 Some(call) => self.answer(&call)?,
-                None => {
-                    let frames = self.hear()?;
-                    frames.iter().for_each(|frame| self.push(frame));
-                }
+                None => self.hear_more()?,
             }
         }
+        Ok(())
+    }
+
+    /// Listens until it keeps an entity for which this holds.
+    pub(crate) fn wait_for(&mut self, holds: impl Fn(&Value) -> bool) -> Result<(), Gone> {
+        while !self.follower.entities.values().any(&holds) {
+            self.hear_more()?;
+        }
+        Ok(())
+    }
+
+    fn hear_more(&mut self) -> Result<(), Gone> {
+        let frames = self.hear()?;
+        frames.iter().for_each(|frame| self.push(frame));
         Ok(())
     }
 
@@ -142,12 +163,14 @@ impl Connection<'_> {
             true => ("v1.rtc.resolve", "tell"),
             false => ("v1.rtc.approve", "once"),
         };
-        self.call(method, json!({"rtc_id": call["id"], "decision": decision}))
+        self.call(method, json!({"rtc_id": call["id"], "decision": decision}))?;
+        Ok(())
     }
 
-    fn call(&mut self, method: &str, data: Value) -> Result<(), Gone> {
-        self.ask(json!({"rpc": {"method": method, "data": data}}))
-            .map(|_| ())
+    /// Calls a method and gives its result.
+    pub(crate) fn call(&mut self, method: &str, data: Value) -> Result<Value, Gone> {
+        let mut reply = self.ask(json!({"rpc": {"method": method, "data": data}}))?;
+        Ok(reply["rpc"]["data"]["result"].take())
     }
 
     /// Sends a command and gives its reply; what is told meanwhile is kept.

@@ -15,9 +15,9 @@ const SAMPLED: usize = 3;
 
 /// Where to kill: at the n-th passing of a point.
 #[derive(Debug, Clone, Copy)]
-struct Case {
-    point: Point,
-    nth: usize,
+pub(crate) struct Case {
+    pub(crate) point: Point,
+    pub(crate) nth: usize,
 }
 
 impl std::fmt::Display for Case {
@@ -28,7 +28,7 @@ impl std::fmt::Display for Case {
 
 /// The cases of a run with these counts: each of `counts`, or `most` of each point, the first and the last among
 /// them.
-fn cases(counts: &Counts, most: Option<usize>) -> Vec<Case> {
+pub(crate) fn cases(counts: &Counts, most: Option<usize>) -> Vec<Case> {
     let mut cases = Vec::new();
     for (&point, &count) in counts {
         let most = most.unwrap_or(count).min(count);

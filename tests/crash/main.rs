@@ -12,6 +12,7 @@
 mod device;
 mod flushes;
 mod follower;
+mod forks;
 mod journal;
 mod kills;
 mod named;

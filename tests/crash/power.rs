@@ -179,7 +179,10 @@ impl Cutter {
     pub(crate) fn end(mut self, ended: Ended) -> Left {
         match self.left.take() {
             Some(left) if ended == Ended::Killed => left,
-            _ => self.leave(Told::End),
+            _ => {
+                assert_eq!(ended, Ended::Exited(0), "it has ended by itself");
+                self.leave(Told::End)
+            }
         }
     }
 }
@@ -265,13 +268,18 @@ fn what_was_told_is_there_after_a_power_cut() {
     tally.report();
 }
 
-/// A kill at the n-th change or message, from 0, and then a cut in the run that goes on.
+/// A kill after the n-th step, from 0, and then a cut in the run that goes on.
 struct After(usize, Cut);
 
 impl fmt::Display for After {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "killed at step {}; then {}", self.0, self.1)
     }
+}
+
+/// Whether it may be killed now: after each change but those of the database, which flushes them as it likes.
+fn is_step(event: &Event) -> bool {
+    event.point.moment == Moment::After && !matches!(event.point.kind, Kind::Log | Kind::Worker)
 }
 
 /// Kills a run and cuts the next one: that has found what the system still had, and must not build on it what it tells.
@@ -285,6 +293,9 @@ fn cut_after_a_kill(whole: &Whole, After(step, cut): &After) -> Option<Told> {
         is_sent |= Told::of(call, event) == Some(Told::Request);
         let Some(event) = event else { return false };
         is_begun |= event.point.kind == Kind::Commit;
+        if !is_step(&event) {
+            return false;
+        }
         let is_it = step == 0;
         step -= usize::from(!is_it);
         // In between it is not known whether there is a message to go on with.
@@ -301,7 +312,7 @@ fn what_is_told_after_a_kill_is_there_after_a_power_cut() {
     }
     let whole = Whole::new(Dialect::Chat);
     let told = told().len();
-    let steps = whole.events.len();
+    let steps = whole.events.iter().filter(|event| is_step(event)).count();
     // The run that goes on tells the less the later the kill was.
     let of = |index: usize, all: usize, reached| {
         let step = index * steps / all;

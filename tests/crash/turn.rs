@@ -23,7 +23,8 @@ pub(crate) const KEY: &str = "hidden-words";
 const STEPS: &str = "steps.txt";
 
 /// The model's last words.
-const LAST_WORDS: &str = "That is all. Two files have changed, two are new, and the steps are noted.";
+pub(crate) const LAST_WORDS: &str =
+    "That is all. Two files have changed, two are new, and the steps are noted.";
 
 /// The file that the script makes in the end.
 const MADE: &str = "made/by script.txt";
@@ -44,7 +45,7 @@ pub(crate) const SCRIPT: usize = 3;
 const REQUEST: (&str, usize) = ("Make three steps, and note each one. ", 2_000);
 
 /// How often the model is asked.
-const REQUESTS: usize = 3;
+pub(crate) const REQUESTS: usize = 3;
 
 /// Each change would show if it were made twice.
 fn reply(results: usize) -> Answer {

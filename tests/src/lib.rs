@@ -221,13 +221,14 @@ impl Workplace {
     /// `sessions show ID --output json` of the session that changed last.
     pub fn last_session(&self) -> Value {
         let sessions = self.sessions();
-        let id = sessions
-            .first()
-            .and_then(|session| session["id"].as_str())
-            .expect("a session")
-            .to_owned();
+        let id = sessions.first().and_then(|session| session["id"].as_str());
+        self.session(id.expect("a session"))
+    }
+
+    /// `sessions show ID --output json`.
+    pub fn session(&self, id: &str) -> Value {
         let output = self
-            .command(&["sessions", "show", &id, "--output", "json"])
+            .command(&["sessions", "show", id, "--output", "json"])
             .output()
             .expect("it starts");
         assert!(output.status.success(), "{}", text(&output.stderr));

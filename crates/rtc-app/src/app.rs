@@ -114,10 +114,6 @@ impl App {
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
                 data::is_used(&folder)?;
                 data::make(&folder)?;
-                // What they keep is the content of files of the user: for its owner only. Before it is said who this
-                // installation is: with that they are on the device, whoever has made them.
-                data::make(&folder.join("scratch"))?;
-                data::make(&folder.join("pre-images"))?;
                 let aside = data::unused(&folder, &format!("{}.damaged", data::STORE), SystemClock.now());
                 let opened =
                     SledStore::open_or_set_aside(&folder.join(data::STORE), &aside, &SledOptions::default());
@@ -131,6 +127,9 @@ impl App {
                     other => other.into(),
                 })?;
                 let set_aside = found.map(|found| set_aside(&found, &aside));
+                // What they keep is the content of files of the user: for its owner only.
+                data::make(&folder.join("scratch"))?;
+                data::make(&folder.join("pre-images"))?;
                 Ok((store, data::identity(&folder)?, set_aside))
             })
         };

@@ -107,7 +107,8 @@ pub(crate) fn real(path: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Reads who this installation is, or makes it up once.
+/// Reads who this installation is, or makes it up once. It is durable then, as are the names of everything that was made
+/// in the folder before.
 pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
     let path = folder.join(IDENTITY);
     let damaged = |error: serde_json::Error| Error::Identity {
@@ -128,6 +129,8 @@ pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
     }
     let made_up = serde_json::to_vec_pretty(&made_up).map_err(damaged)?;
     let bytes = made_once(folder, IDENTITY, &made_up).map_err(failed)?;
+    // A run that was killed may have made it, or something else that is there.
+    sync_folder(folder).map_err(failed)?;
     serde_json::from_slice(&bytes).map_err(damaged)
 }
 

@@ -241,7 +241,11 @@ impl PreImageFolder {
         fs::rename(&unfinished, folder.join(format!("{number}.json")))?;
         sync_folder(&folder)?;
         // With a first one the folder is new, even if it was made by a start that was cut short.
-        if number == 1 { sync_folder(&self.folder) } else { Ok(()) }
+        if number == 1 {
+            sync_folder(&self.folder)
+        } else {
+            Ok(())
+        }
     }
 
     /// The numbers of the pre-images of a call, ascending; none if it has none.

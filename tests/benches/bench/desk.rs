@@ -181,6 +181,15 @@ impl Desk {
         self.server.pauses()
     }
 
+    /// The bytes of the last request; empty if there was none.
+    pub(crate) fn last_request(&self) -> Vec<u8> {
+        self.server
+            .asked()
+            .pop()
+            .map(|asked| asked.body)
+            .unwrap_or_default()
+    }
+
     /// Runs `sessions list` on the data folder as it is: the time from its start to its end.
     pub(crate) fn list(&self) -> Result<Duration> {
         timed(self.place.command(&["sessions", "list"]))

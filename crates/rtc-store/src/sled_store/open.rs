@@ -233,23 +233,17 @@ fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) 
         }
         (None, Some(_)) => return Err(Error::damaged(&path, "its content is gone")),
         (None, None) if !tree.is_empty() => return Err(Error::damaged(&path, "it does not say what it is")),
-        (None, None) => (create(folder, &path, tree, &device)?, Revision(0)),
+        (None, None) => (create(&path, tree)?, Revision(0)),
     };
     let (acknowledged, noted) = Acknowledged::open(folder, &schema);
     if revision < noted {
         return Err(ends_early(&path, revision, noted));
     }
-    // Before the header: with that its folder is on the device.
     let blobs = Blobs::open(folder)?;
+    settle(folder, &path, &device, header.is_some()).map_err(file_error("sync the database", &path))?;
     let header_revision = match header {
         Some(header) => Revision(header.revision),
         None => {
-            if revision > Revision(0) {
-                // What the header says has to be on the device.
-                device
-                    .sync_data()
-                    .map_err(file_error("sync the database", &path))?;
-            }
             Header {
                 schema: schema.clone(),
                 revision: revision.0,
@@ -471,22 +465,27 @@ fn read_revision(tree: &sled::Tree, path: &Path) -> Result<Revision, Error> {
     }
 }
 
-/// Makes an empty store of an empty database, wholly on the device.
-fn create(folder: &Path, path: &Path, tree: &sled::Tree, device: &File) -> Result<Schema, Error> {
+/// Makes an empty store of an empty database.
+fn create(path: &Path, tree: &sled::Tree) -> Result<Schema, Error> {
     let schema = Schema::created();
     let row = serde_json::to_vec(&schema)
         .map_err(|error| Error::file("describe the database", path, io::Error::other(error)))?;
     tree.insert(layout::SCHEMA_KEY, row)
         .and_then(|_| tree.flush())
         .map_err(|error| database_failure("create the database", path, error))?;
-    // sled does not sync its settings, and cannot be opened with damaged ones.
-    let settings = File::options().write(true).open(path.join("conf"));
-    let synced = settings
-        .and_then(|settings| settings.sync_all())
-        .and_then(|()| device.sync_all())
-        .and_then(|()| files::sync_folder(path))
-        .and_then(|()| files::sync_folder(folder))
-        .and_then(|()| sync_parent(folder));
-    synced.map_err(|error| Error::file("create the database", path, error))?;
     Ok(schema)
+}
+
+/// Waits until everything that was found is on the device: a run that was killed may have left it, and what is told from
+/// now on follows from it. A store has its header when all of it was there once.
+fn settle(folder: &Path, path: &Path, device: &File, has_header: bool) -> io::Result<()> {
+    device.sync_all()?;
+    if !has_header {
+        // sled does not sync its settings, and cannot be opened with damaged ones.
+        let settings = File::options().write(true).open(path.join("conf"))?;
+        settings.sync_all()?;
+        files::sync_folder(path)?;
+        sync_parent(folder)?;
+    }
+    files::sync_folder(folder)
 }

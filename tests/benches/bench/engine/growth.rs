@@ -1,10 +1,13 @@
 //! Whether a call costs more in a session that has said much, and in a store that has many sessions.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use rtc_tests::Workplace;
+use rtc_tests::model_server::{Answer, ModelServer};
 use rtc_types::SessionId;
 
 use super::Effort;
@@ -29,6 +32,10 @@ struct History {
     sessions: Vec<SessionId>,
     pauses: Vec<f64>,
     lists: Vec<f64>,
+    /// Those of the first change of a process.
+    changes: Vec<f64>,
+    /// The last request.
+    request: Vec<u8>,
 }
 
 impl History {
@@ -42,6 +49,8 @@ impl History {
             sessions: Vec::new(),
             pauses: Vec::new(),
             lists: Vec::new(),
+            changes: Vec::new(),
+            request: Vec::new(),
         })
     }
 
@@ -85,9 +94,46 @@ impl History {
         let desk = Desk::at(self.place.clone(), script(Kind::Read, effort.calls).1, |_| {})?;
         let turn = desk.turn_of(self.sessions.get(number).copied(), 0)?;
         self.pauses.extend(turn.pauses.into_iter().map(milliseconds));
+        self.request = desk.last_request();
         self.lists.push(milliseconds(desk.list()?));
         Ok(())
     }
+
+    /// A change is the first one of its process, after which it knows that nothing was begun in the folder before.
+    fn change(&mut self) -> Result<()> {
+        let (files, answers) = script(Kind::Edit, 1);
+        for (name, content) in files {
+            std::fs::write(self.place.root().join(name), content)?;
+        }
+        let turn = Desk::at(self.place.clone(), answers, |_| {})?.turn(0)?;
+        // The one before is the read without which nothing is edited.
+        self.changes.extend(turn.pauses.get(1).copied().map(milliseconds));
+        Ok(())
+    }
+}
+
+/// From the end of each answer to the next request of a client that only sends it, in milliseconds.
+fn bare_posts(request: &[u8], count: usize) -> Result<Vec<f64>> {
+    /// What ends an answer in pieces.
+    const END: &[u8] = b"0\r\n\r\n";
+    let server = ModelServer::start(|_| Answer::text("Done."));
+    let mut stream = TcpStream::connect(server.address())?;
+    stream.set_nodelay(true)?;
+    let length = request.len();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: loopback\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+    );
+    for _ in 0..=count {
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(request)?;
+        let (mut answer, mut piece) = (Vec::new(), [0; 4096]);
+        while !answer.ends_with(END) {
+            let read = stream.read(&mut piece)?;
+            ensure!(read > 0, "the answer broke off");
+            answer.extend_from_slice(&piece[..read]);
+        }
+    }
+    Ok(server.pauses().into_iter().map(milliseconds).collect())
 }
 
 /// A read after each history, all in turn.
@@ -103,19 +149,25 @@ pub(super) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
         of_sessions(a_hundred)?,
         of_sessions(a_thousand)?,
     ];
-    let (mut pauses, mut lists) = (Vec::new(), Vec::new());
+    let (mut pauses, mut lists, mut changes, mut posts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for number in 0..effort.turns {
         // A store for each, so that it stays as empty as it is called.
         let mut empty = History::new(binary, folders, effort)?;
         empty.run(number, effort)?;
         pauses.append(&mut empty.pauses);
         lists.append(&mut empty.lists);
+        empty.change()?;
+        changes.append(&mut empty.changes);
         for history in &mut histories {
             history.run(number, effort)?;
         }
+        let [_, _, many, _, a_thousand] = &mut histories;
+        posts.extend(bare_posts(&many.request, effort.calls)?);
+        a_thousand.change()?;
     }
     let [few, some, many, a_hundred, a_thousand] = histories;
     let by_empty = |history: &[f64], empty: &[f64]| median(history) / median(empty);
+    let request = many.request.len() as f64;
     let growths = [
         (
             "read_growth_messages",
@@ -139,6 +191,11 @@ pub(super) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
         ("read_1000_messages", "the same after 1,000 messages", some.pauses),
         ("read_5000_messages", "the same after 5,000 messages", many.pauses),
         (
+            "post_5000_messages",
+            "a request as large, sent by a bare client",
+            posts,
+        ),
+        (
             "read_100_sessions",
             "the same beside 100 other sessions",
             a_hundred.pauses,
@@ -149,6 +206,16 @@ pub(super) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
             a_thousand.pauses,
         ),
         (
+            "first_change",
+            "edit: end of reply → next request, the first of its process, one session",
+            changes,
+        ),
+        (
+            "first_change_1000",
+            "the same beside 1,000 other sessions",
+            a_thousand.changes,
+        ),
+        (
             "list_one",
             "`sessions list`, start to end, of one session, in memory",
             lists,
@@ -156,5 +223,7 @@ pub(super) fn measure(binary: &Path, folders: &Folders, effort: Effort) -> Resul
         ("list_1000", "the same of 1,000 sessions", a_thousand.lists),
     ];
     let rows = rows.map(|(name, what, samples)| Figure::samples(name, what, Unit::Milliseconds, samples));
-    Ok(rows.into_iter().chain(growths).collect())
+    let what = "bytes of a request after 5,000 messages";
+    let request = Figure::one("request_5000_messages", what, Unit::Bytes, request);
+    Ok(rows.into_iter().chain(growths).chain([request]).collect())
 }

@@ -15,6 +15,9 @@ use crate::bench::figure::{Figure, Measured, Unit};
 /// A result of nothing much, as those of the others.
 const BYTES: usize = 16;
 
+/// Commits of a step of ours: the reply with its call, and the result. A step of the others is one.
+const COMMITS: f64 = 2.0;
+
 /// An engine beside ours, and what its steps took.
 struct Beside {
     /// Why there is none.
@@ -39,10 +42,9 @@ impl Beside {
         }
     }
 
-    /// Its row, and ours by it.
-    fn figures(self, row: [&'static str; 2], ratio: [&'static str; 2], ours: &[f64]) -> [Figure; 2] {
+    /// Its row, and ours by it: a step, and one of the two commits of a step.
+    fn figures(self, row: [&'static str; 2], ratios: [[&'static str; 2]; 2], ours: &[f64]) -> Vec<Figure> {
         let [name, what] = row;
-        let [ratio, of] = ratio;
         let not = |name, what, unit, why: &String| Figure {
             name,
             what,
@@ -52,13 +54,16 @@ impl Beside {
         match self.peer {
             Ok(_) => {
                 let by = median(ours) / median(&self.took);
+                let ratios = ratios.into_iter().zip([by, by / COMMITS]);
+                let ratios = ratios.map(|([name, what], by)| Figure::one(name, what, Unit::Count, by));
                 let row = Figure::samples(name, what, Unit::Microseconds, self.took);
-                [row, Figure::one(ratio, of, Unit::Count, by)]
+                std::iter::once(row).chain(ratios).collect()
             }
-            Err(why) => [
-                not(name, what, Unit::Microseconds, &why),
-                not(ratio, of, Unit::Count, &why),
-            ],
+            Err(why) => {
+                let ratios = ratios.map(|[name, what]| not(name, what, Unit::Count, &why));
+                let row = not(name, what, Unit::Microseconds, &why);
+                std::iter::once(row).chain(ratios).collect()
+            }
         }
     }
 }
@@ -99,12 +104,18 @@ pub(super) fn measure(folders: &Folders, peers: &Peers, effort: Effort) -> Resul
     })?;
     let of_restate = restate.figures(
         ["step_restate", "a step of Restate"],
-        ["step_by_restate", "ours by that of Restate, of the medians"],
+        [
+            ["step_by_restate", "ours by that of Restate, of the medians"],
+            ["commit_by_restate", "one of our two commits by it"],
+        ],
         &took,
     );
     let of_dbos = dbos.figures(
         ["step_dbos", "a step of DBOS on SQLite"],
-        ["step_by_dbos", "ours by that of DBOS, of the medians"],
+        [
+            ["step_by_dbos", "ours by that of DBOS, of the medians"],
+            ["commit_by_dbos", "one of our two commits by it"],
+        ],
         &took,
     );
     let what = "durable step: request of the model → its call's result durable → next request, in memory";
