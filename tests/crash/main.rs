@@ -9,6 +9,7 @@
     reason = "tests start processes, look at files from outside, and print what they counted"
 )]
 
+mod cut;
 mod device;
 mod flushes;
 mod follower;

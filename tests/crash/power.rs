@@ -12,189 +12,19 @@ use rtc_tests::model_server::Dialect;
 use rtc_tests::{Ended, Moment, SystemCall, finish, text};
 
 use crate::can_trace;
-use crate::device::{Device, Image, Reached};
+use crate::cut::{Cut, Cutter, LEFT, Told};
+use crate::device::{Device, Reached};
 use crate::named::Choice;
 use crate::point::Kind;
 use crate::stage::{Event, Unknown};
 use crate::tally::{rounds, run_all};
-use crate::turn::{Past, Turn, Whole};
+use crate::turn::{Turn, Whole};
 
 /// How many cuts there are in each test run, of `run` and of `serve`.
 const SAMPLED: usize = 20;
 
 /// How often a part of what was written is left for a flush that was forgotten.
 const SEEDS: u64 = 8;
-
-/// What may be left: the project may be ahead of the data that tells of it.
-pub(crate) const LEFT: [Reached; 4] = [
-    Reached::Nothing,
-    Reached::Torn,
-    Reached::Some,
-    Reached::AllOf("project"),
-];
-
-/// What the process tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Told {
-    /// The model is asked.
-    Request,
-    /// A file of the project is put in place.
-    Place,
-    /// A client is told of an update.
-    Update,
-    /// A client is told anything else.
-    Reply,
-    /// What came of it is printed.
-    Output,
-    /// The process has ended.
-    End,
-}
-
-impl fmt::Display for Told {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Request => "when the model is asked",
-            Self::Place => "when a file is put in place",
-            Self::Update => "when a client is told of an update",
-            Self::Reply => "when a client is told anything else",
-            Self::Output => "when the outcome is printed",
-            Self::End => "when the process has ended",
-        })
-    }
-}
-
-impl Told {
-    /// What a call tells, if it is about to.
-    pub(crate) fn of(call: &SystemCall, event: Option<Event>) -> Option<Self> {
-        if call.moment == Moment::After {
-            return None;
-        }
-        match event.map(|event| event.point.kind) {
-            Some(Kind::Request) => call.content.starts_with(b"POST ").then_some(Self::Request),
-            Some(Kind::Place) => Some(Self::Place),
-            Some(Kind::Told) => Some(Self::Update),
-            Some(Kind::Reply) => Some(Self::Reply),
-            Some(_) => None,
-            None => {
-                (call.path.as_os_str() == "/dev/null" && has(&call.content, OUTCOME)).then_some(Self::Output)
-            }
-        }
-    }
-}
-
-/// What is in the printed outcome.
-const OUTCOME: &[u8] = b"\"session_id\"";
-
-fn has(written: &[u8], part: &[u8]) -> bool {
-    written.windows(part.len()).any(|window| window == part)
-}
-
-/// A cut of the power, at the n-th time that anything is told, from 0.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cut {
-    pub(crate) nth: usize,
-    pub(crate) reached: Reached,
-    pub(crate) seed: u64,
-}
-
-impl fmt::Display for Cut {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { nth, reached, seed } = self;
-        write!(
-            formatter,
-            "told {nth}, {reached:?} has reached the device, seed {seed}"
-        )
-    }
-}
-
-/// Follows a process onto a device until the cut.
-pub(crate) struct Cutter {
-    device: Device,
-    cut: Cut,
-    /// How often anything was told.
-    pub(crate) told: Vec<Told>,
-    /// The thread that tells what the cut is at, until it has done so.
-    telling: Option<i32>,
-    left: Option<Left>,
-    /// What may become of the script now.
-    unknown: Unknown,
-    /// What was before this process.
-    past: Past,
-}
-
-/// What a cut leaves.
-pub(crate) struct Left {
-    pub(crate) told: Told,
-    image: Image,
-    /// What may become of the script.
-    unknown: Unknown,
-    past: Past,
-}
-
-impl Cutter {
-    /// Of the next process of this turn, whose place is on the device.
-    pub(crate) fn new(turn: &Turn, device: Device, cut: Cut) -> Self {
-        Self {
-            device,
-            past: turn.past(),
-            cut,
-            told: Vec::new(),
-            telling: None,
-            left: None,
-            unknown: Unknown::default(),
-        }
-    }
-
-    /// Takes the next call, and says whether the power is cut now: as soon as what the cut is at is told. What is left
-    /// is what was so before that, or before what another thread has told meanwhile.
-    pub(crate) fn sees(&mut self, call: &SystemCall, event: Option<Event>, unknown: Unknown) -> bool {
-        self.device.take(call);
-        self.unknown = unknown;
-        let is_over = call.moment == Moment::After && self.telling == Some(call.thread);
-        if let Some(told) = Told::of(call, event) {
-            if self.told.len() == self.cut.nth {
-                self.telling = Some(call.thread);
-            }
-            self.told.push(told);
-            if self.telling.is_some() {
-                let told = self.left.take().map_or(told, |left| left.told);
-                self.left = Some(self.leave(told));
-            }
-        }
-        is_over
-    }
-
-    fn leave(&self, told: Told) -> Left {
-        let Cut { nth, reached, seed } = self.cut;
-        let mut choice = Choice::new("power cut", seed, nth as u64);
-        Left {
-            told,
-            image: self.device.image(reached, &mut choice),
-            unknown: self.unknown,
-            past: self.past,
-        }
-    }
-
-    /// What is left of a process that has ended.
-    pub(crate) fn end(mut self, ended: Ended) -> Left {
-        match self.left.take() {
-            Some(left) if ended == Ended::Killed => left,
-            _ => {
-                assert_eq!(ended, Ended::Exited(0), "it has ended by itself");
-                self.leave(Told::End)
-            }
-        }
-    }
-}
-
-impl Left {
-    /// The power is there again.
-    pub(crate) fn put(&self, turn: &mut Turn) {
-        self.image.put(turn.place.path());
-        let is_over = matches!(self.told, Told::Output | Told::End);
-        turn.was_cut(self.past, self.unknown, !is_over);
-    }
-}
 
 /// Runs the turn until the cut, and judges the run that goes on. Gives what was told.
 fn cut_run(whole: &Whole, cut: Cut, forgets: fn(&SystemCall) -> bool) -> Told {
@@ -255,6 +85,12 @@ pub(crate) fn cuts(told: usize) -> Vec<Cut> {
     }
 }
 
+/// What the database flushes now and then by itself, and not because somebody waits for it. It does so often enough to
+/// hide that a commit does not.
+fn by_itself(call: &SystemCall) -> bool {
+    call.name == "fsync" && call.path.ends_with("store/db/db")
+}
+
 #[test]
 fn what_was_told_is_there_after_a_power_cut() {
     if !can_trace() {
@@ -263,7 +99,7 @@ fn what_was_told_is_there_after_a_power_cut() {
     let whole = Whole::new(Dialect::Chat);
     let told = told();
     let tally = run_all("power cut", &cuts(told.len()), |cut| {
-        Some(cut_run(&whole, *cut, |_| false).to_string())
+        Some(cut_run(&whole, *cut, by_itself).to_string())
     });
     tally.report();
 }
@@ -282,13 +118,11 @@ fn is_step(event: &Event) -> bool {
     event.point.moment == Moment::After && !matches!(event.point.kind, Kind::Log | Kind::Worker)
 }
 
-/// Kills a run and cuts the next one: that has found what the system still had, and must not build on it what it tells.
-/// Nothing if the kill came between two of the steps that are looked for.
-fn cut_after_a_kill(whole: &Whole, After(step, cut): &After) -> Option<Told> {
-    let mut turn = Turn::new(Dialect::Chat);
-    let mut device = Device::new(turn.place.path(), |_| false);
-    let (mut step, mut is_sent, mut is_begun) = (*step, false, false);
-    watched(&mut turn, false, |call, event, _| {
+/// Kills a run after the n-th step. Gives whether there is a message to go on with; nothing where that is not known, or
+/// not what the last calls have done.
+fn kill(turn: &mut Turn, device: &mut Device, mut step: usize) -> Option<bool> {
+    let (mut is_sent, mut is_begun) = (false, false);
+    watched(turn, false, |call, event, _| {
         device.take(call);
         is_sent |= Told::of(call, event) == Some(Told::Request);
         let Some(event) = event else { return false };
@@ -298,11 +132,17 @@ fn cut_after_a_kill(whole: &Whole, After(step, cut): &After) -> Option<Told> {
         }
         let is_it = step == 0;
         step -= usize::from(!is_it);
-        // In between it is not known whether there is a message to go on with.
         is_it && is_begun == is_sent
     });
-    let is_known = device.goes_on();
-    (is_known && is_begun == is_sent).then(|| cut_next(whole, &mut turn, is_sent, device, *cut))
+    (device.goes_on() && is_begun == is_sent).then_some(is_sent)
+}
+
+/// Kills a run and cuts the next one: that has found what the system still had, and must not build on it what it tells.
+fn cut_after_a_kill(whole: &Whole, After(step, cut): &After) -> Option<Told> {
+    let mut turn = Turn::new(Dialect::Chat);
+    let mut device = Device::new(turn.place.path(), |_| false);
+    let is_sent = kill(&mut turn, &mut device, *step)?;
+    Some(cut_next(whole, &mut turn, is_sent, device, *cut))
 }
 
 #[test]
@@ -329,6 +169,71 @@ fn what_is_told_after_a_kill_is_there_after_a_power_cut() {
     });
     tally.report();
     assert!(tally.all() * 2 > cases.len(), "most kills have a cut after them");
+}
+
+/// Whether the power may be cut now although nothing is told: before each change.
+fn is_moment(event: &Event) -> bool {
+    event.point.moment == Moment::Before && event.point.kind != Kind::Worker
+}
+
+/// Cuts a run before the n-th change, or one that goes on after a kill. Gives what it is before; nothing if the run had
+/// ended, or went on from something that is not known.
+fn cut_anywhere(whole: &Whole, After(step, cut): &After, after_a_kill: bool) -> Option<String> {
+    let mut turn = Turn::new(Dialect::Chat);
+    let mut device = Device::new(turn.place.path(), |_| false);
+    let go_on = after_a_kill && kill(&mut turn, &mut device, *step)?;
+    let past = turn.past();
+    let (mut left, mut at) = (cut.nth, None);
+    let ended = watched(&mut turn, go_on, |call, event, unknown| {
+        device.take(call);
+        let Some(event) = event.filter(is_moment) else {
+            return false;
+        };
+        at = Some((event.point, unknown));
+        let is_it = left == 0;
+        left -= usize::from(!is_it);
+        is_it
+    });
+    let (point, unknown) = at.filter(|_| ended == Ended::Killed)?;
+    let mut choice = Choice::new("anywhere", cut.seed, cut.nth as u64);
+    device.image(cut.reached, &mut choice).put(turn.place.path());
+    turn.was_cut(past, unknown, true);
+    whole.judge(&turn);
+    Some(point.to_string())
+}
+
+#[test]
+fn a_power_cut_at_any_time_takes_nothing_back_that_was_told() {
+    if !can_trace() {
+        return;
+    }
+    let whole = Whole::new(Dialect::Chat);
+    let count = |is_it: fn(&Event) -> bool| whole.events.iter().filter(|event| is_it(event)).count();
+    let (steps, moments) = (count(is_step), count(is_moment));
+    let all = rounds().map_or(SAMPLED, |rounds| moments * rounds);
+    let cases: Vec<After> = (0..all)
+        .map(|index| {
+            let (step, nth) = (index * 7 % steps, index * moments / all);
+            let (reached, seed) = (LEFT[index % LEFT.len()], index as u64);
+            After(step, Cut { nth, reached, seed })
+        })
+        .collect();
+    let tally = run_all("power cut at any time", &cases, |case| {
+        // Of the run that goes on, what it does first: it opens what is there, and recovers.
+        let After(step, cut) = *case;
+        let first = Cut {
+            nth: cut.nth / 2,
+            ..cut
+        };
+        let is_second = cut.seed % 2 == 1;
+        cut_anywhere(
+            &whole,
+            &After(step, if is_second { first } else { cut }),
+            is_second,
+        )
+    });
+    tally.report();
+    assert!(tally.all() * 2 > cases.len(), "most runs come to their cut");
 }
 
 /// A flush, by what it is of and its path.

@@ -18,11 +18,12 @@ use rtc_tests::{Ended, SystemCall, assert_none_left_by};
 use serde_json::Value;
 
 use crate::can_trace;
+use crate::cut::{Cut, Cutter, Told};
 use crate::device::Device;
 use crate::follower::Follower;
 use crate::named::{Choice, NAMED, Named, TRIES, Way};
 use crate::point::{Kind, Point};
-use crate::power::{Cut, Cutter, Told, cuts};
+use crate::power::cuts;
 use crate::reference::{assert_same, conversation};
 use crate::stage::{Event, Unknown};
 use crate::tally::{VISITS, rounds, run_all};

@@ -133,6 +133,8 @@ fn engine_runs() {
     }
     assert_eq!(figure("step").count(), Some(2));
     let one = |name: &str| figure(name).get(Statistic::Value).unwrap();
+    // The history is in the request: 54 results of 2 kB.
+    assert!(one("request_5000_messages") > 54.0 * 2_000.0);
     // Two sessions with a hundred results, each stored twice.
     assert!(one("large") > 2.0 * 100.0 * 2.0 * 16.0 * 1024.0 / 1e6);
     assert!(one("space") > one("space_live"), "the reserve alone is more");

@@ -125,3 +125,30 @@ fn free_ports<const COUNT: usize>() -> Result<[u16; COUNT]> {
     }
     Ok(ports)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(script: &str) -> Result<Peer> {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]);
+        Peer::start(shell, Vec::new())
+    }
+
+    #[test]
+    fn a_peer_is_asked_line_by_line_and_its_end_is_told() {
+        let mut echo = peer("echo ready; while read -r steps; do echo $steps.5; done").unwrap();
+        assert_eq!([echo.steps(3).unwrap(), echo.steps(70).unwrap()], [3.5, 70.5]);
+        let told = |made: Result<Peer>| made.and_then(|mut peer| peer.steps(1)).unwrap_err().to_string();
+        for (script, why) in [
+            ("exit 3", "its script ended"),
+            ("echo ready; read -r steps", "its script ended"),
+            ("echo no", "it said \"no\""),
+            ("echo ready; read -r steps; echo none", "it said \"none\""),
+        ] {
+            let told = told(peer(script));
+            assert!(told.contains(why), "{script}: {told}");
+        }
+    }
+}
