@@ -8,9 +8,7 @@ use rtc_types::SessionId;
 
 use crate::Error;
 use crate::engine::{Engine, Inner};
-
-/// How long a session waits at most before it is looked at again.
-const RETRY_MOST: Duration = Duration::from_secs(30);
+use crate::lane::RETRY_MOST;
 
 /// The sessions that are going to be looked at again, each by one task.
 #[derive(Default)]

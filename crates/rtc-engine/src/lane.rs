@@ -23,8 +23,8 @@ use crate::{Error, apply};
 
 /// How many commands may wait for a lane; whoever sends more waits.
 pub(crate) const LANE_QUEUE: usize = 256;
-/// How long something that the store had no room for waits before it is offered again, at most.
-const RETRY_MOST: Duration = Duration::from_secs(30);
+/// How long something that the store had no room for, or could not read, waits before it is tried again, at most.
+pub(crate) const RETRY_MOST: Duration = Duration::from_secs(30);
 /// How long nothing has to be asked of a lane until it lets go what it keeps in memory: the conversation of its turn, and
 /// itself where nothing goes on. All of it is in the store.
 const CHECKPOINT_TTL: Duration = Duration::from_secs(24 * 60 * 60);

@@ -13,8 +13,11 @@ pub(crate) struct WorldClock(pub(crate) Arc<World>);
 
 impl Clock for WorldClock {
     fn now(&self) -> Timestamp {
-        let ticks = i64::try_from(self.0.tick()).unwrap_or(i64::MAX);
-        Timestamp::from_millisecond(BEGIN * 1_000 + ticks).expect("a run takes less than a year")
+        let tick = self.0.tick();
+        let ticks = i64::try_from(tick).unwrap_or(i64::MAX);
+        let jumped = self.0.jump.filter(|jump| tick >= jump.at);
+        let seconds = BEGIN + jumped.map_or(0, |jump| jump.seconds);
+        Timestamp::from_millisecond(seconds * 1_000 + ticks).expect("a run takes less than a year")
     }
 
     fn entropy(&self) -> u64 {

@@ -1,13 +1,18 @@
 //! What must hold at the end of every run, and that a killed run ends as the one that nobody killed.
 
+mod copy;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use rtc_engine::{StoredMessage, StoredRtc};
-use rtc_types::{ApprovalState, ContentData, Effect, RtcStatus, StreamingStatus, ToolCall, TurnStatus};
+use rtc_engine::{StoredMessage, StoredRtc, StoredTurn};
+use rtc_types::{
+    ApprovalState, ContentData, Effect, MessageRole, RtcStatus, StreamingStatus, ToolCall, TurnStatus,
+};
 
 use serde_json::Value;
 
+use crate::model::words;
 use crate::run::{Ended, SessionEnd};
 use crate::scenario::{Scenario, SessionPlan, Tool, call_id};
 use crate::world::{Asked, Facts, is_script_output};
@@ -34,10 +39,18 @@ pub(crate) fn sound(scenario: &Scenario, ended: &Ended) -> Result<(), String> {
             return Err(told(format!("the mode is {}, not {mode}", session.mode)));
         }
         results(session).map_err(told)?;
+        not_given_up(plan, session).map_err(told)?;
         effects(scenario, session, &ended.facts).map_err(told)?;
         nothing_unheard(number, plan, session, &ended.facts).map_err(told)?;
+        if let Some(plan) = &plan.copy {
+            copy::check(number, plan, session, &ended.sessions[0], &ended.facts).map_err(told)?;
+        }
     }
-    requests_only_grow(&ended.facts)
+    if ended.count != ended.sessions.len() {
+        let planned = ended.sessions.len();
+        return Err(format!("there are {} sessions, not {planned}", ended.count));
+    }
+    requests_only_grow(scenario, &ended.facts)
 }
 
 /// Nothing is open, no turn, no call, no dialog.
@@ -69,6 +82,19 @@ fn over(session: &SessionEnd) -> Result<(), String> {
     };
     match session.messages.iter().find(open) {
         Some((_, content)) => Err(format!("a message is open at the end: {content:?}")),
+        None => Ok(()),
+    }
+}
+
+/// Nothing was stopped but by the user.
+fn not_given_up(plan: &SessionPlan, session: &SessionEnd) -> Result<(), String> {
+    // A copy has the turn that went on in the other session, where it ends.
+    if plan.stop.is_some() || plan.copy.is_some() {
+        return Ok(());
+    }
+    let is_cancelled = |turn: &&StoredTurn| turn.entity.status == TurnStatus::Cancelled;
+    match session.turns.iter().find(is_cancelled) {
+        Some(_) => Err("a turn was stopped, and not by the user".to_owned()),
         None => Ok(()),
     }
 }
@@ -156,19 +182,33 @@ fn nothing_unheard(
             _ => None,
         })
         .collect();
-    let planned: Vec<String> = (0..plan.messages.len())
-        .map(|message| crate::model::words(number, message))
+    let copied = plan.copy.as_ref().map_or(0, |copy| copy.message);
+    let planned: Vec<String> = (0..copied)
+        .map(|message| words(0, message))
+        .chain((0..plan.messages.len()).map(|message| words(number, message)))
         .collect();
     if !said.iter().copied().eq(&planned) {
         return Err(format!("the user said {planned:?}, the log has {said:?}"));
     }
-    let last_turn = session.turns.iter().max_by_key(|turn| turn.entity.id);
-    if last_turn.is_some_and(|turn| turn.entity.status == TurnStatus::Cancelled) {
+    // By its place, for the clock and the ids may have gone back.
+    let of_user = |message: &&StoredMessage| message.entity.role == MessageRole::User;
+    let last = session.messages.iter().map(|(message, _)| message).rfind(of_user);
+    let last_turn = last.and_then(|message| {
+        let of_message = |turn: &&StoredTurn| Some(turn.entity.id) == message.entity.turn_id;
+        session.turns.iter().find(of_message)
+    });
+    let ended_as = last_turn.map(|turn| turn.entity.status);
+    // A turn fails where something of the conversation cannot be read: a request without it would be another one.
+    if ended_as == Some(TurnStatus::Cancelled) || (ended_as == Some(TurnStatus::Failed) && facts.has_failed) {
         return Ok(());
     }
     let read = facts.asked.iter().rev().find(|asked| asked.session == number);
     match read {
         Some(asked) if asked.said == planned => Ok(()),
+        // What must not be read any more is seen with each request.
+        Some(asked) if plan.clears.is_some() && !asked.said.is_empty() && planned.ends_with(&asked.said) => {
+            Ok(())
+        }
         _ => Err(format!(
             "the model has read {:?} of {planned:?}",
             read.map(|asked| &asked.said)
@@ -177,13 +217,23 @@ fn nothing_unheard(
 }
 
 /// A request is what the one before it was, and more; or the same again.
-fn requests_only_grow(facts: &Facts) -> Result<(), String> {
+fn requests_only_grow(scenario: &Scenario, facts: &Facts) -> Result<(), String> {
     let mut last: HashMap<usize, &Asked> = HashMap::new();
     for asked in &facts.asked {
         let Some(before) = last.insert(asked.session, asked) else {
             continue;
         };
         let session = asked.session;
+        let is_another_turn = asked.last_said() != before.last_said();
+        if scenario.sessions[session].clears.is_some() && is_another_turn {
+            // It may begin anew, and then goes on from there.
+            if asked.first_said() < before.first_said() {
+                return Err(format!(
+                    "a request of session {session} goes back to what was cleared"
+                ));
+            }
+            continue;
+        }
         if !asked.items.starts_with(&before.items) {
             return Err(format!(
                 "a request of session {session} changes what was sent before"

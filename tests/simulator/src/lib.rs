@@ -14,6 +14,7 @@ mod clock;
 mod explore;
 mod judge;
 mod model;
+mod others;
 mod points;
 mod port;
 mod run;
@@ -25,6 +26,9 @@ mod user;
 mod world;
 
 pub use explore::{Failure, effects, explore};
-pub use scenario::{Begins, Call, ClientPlan, Folders, Message, Round, Scenario, SessionPlan, Tool, When};
+pub use scenario::{
+    Begins, Broken, Call, ClientPlan, CopyPlan, Folders, Jump, Message, Round, Scenario, SessionPlan, Tool,
+    When,
+};
 pub use shrink::shrink;
 pub use world::Sabotage;

@@ -66,7 +66,10 @@ impl Model for PlannedModel {
                 .wrong("a request without a message of the user".to_owned());
             return Err(Error::ContextTooLong);
         };
-        let asked_before = self.world.asked(session, &self.sent(request.clone()));
+        let keeps = self.scenario.has_copies();
+        let sent = self.sent(session, request.clone());
+        let asked_before = self.world.asked(session, &sent, keeps);
+        let (session, message) = self.answered(session, message);
         let plan = &self.scenario.sessions[session].messages[message];
         let (events, is_slow) = match plan.rounds.get(replies) {
             Some(round) => {
@@ -95,9 +98,30 @@ impl Model for PlannedModel {
 }
 
 impl PlannedModel {
+    /// Which message is answered.
+    fn answered(&self, session: usize, message: usize) -> (usize, usize) {
+        let is_copy = self.scenario.is_copy(session);
+        if is_copy && message == 0 && self.world.sabotage == Sabotage::CopiesRunCalls {
+            return (0, 0);
+        }
+        (session, message)
+    }
+
     /// What of a request arrives.
-    fn sent(&self, mut request: Request) -> Request {
+    fn sent(&self, session: usize, mut request: Request) -> Request {
         match self.world.sabotage {
+            Sabotage::CopiesAPart if self.scenario.is_copy(session) => {
+                let ends = |item: &Item| match item {
+                    Item::Assistant { blocks } => {
+                        let calls = |block: &AssistantBlock| matches!(block, AssistantBlock::ToolCall { .. });
+                        !blocks.iter().any(calls)
+                    }
+                    _ => false,
+                };
+                if let Some(at) = request.items.iter().position(ends) {
+                    request.items.remove(at);
+                }
+            }
             Sabotage::LosesResults => {
                 let result = |item: &Item| matches!(item, Item::ToolResult { .. });
                 if let Some(at) = request.items.iter().position(result) {

@@ -4,40 +4,49 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rtc_app::EnginePort;
-use rtc_executor::{Claimed, OpenCall, Port, PortError};
-use rtc_tool::{Progress, ToolError};
-use rtc_types::{Code, ProjectId, RtcId, SessionId};
+use rtc_executor::{Claimed, OpenCall, Port, PortError, Terms};
+use rtc_tool::{Policy, Progress, ToolError};
+use rtc_types::{Code, Mode, ProjectId, RtcId, SessionId};
 use serde_json::Value;
 
-use crate::Sabotage;
-
-/// The port to an engine.
-pub(crate) fn to(engine: EnginePort, sabotage: Sabotage) -> Arc<dyn Port> {
-    match sabotage {
-        Sabotage::TakesNoTurns => Arc::new(NoTurns(engine)),
-        _ => Arc::new(engine),
+/// The port to an engine. Without turns it says of each call that it is in a folder of its own; without claims it runs
+/// what it is refused.
+pub(crate) fn to(engine: EnginePort, without_turns: bool, without_claims: bool) -> Arc<dyn Port> {
+    if !without_turns && !without_claims {
+        return Arc::new(engine);
     }
+    Arc::new(Broken {
+        engine,
+        without_turns,
+        without_claims,
+    })
 }
 
-/// Says of each call that it is in a folder of its own.
-struct NoTurns(EnginePort);
+struct Broken {
+    engine: EnginePort,
+    without_turns: bool,
+    without_claims: bool,
+}
 
 #[async_trait]
-impl Port for NoTurns {
+impl Port for Broken {
     async fn next(&self, session: SessionId) -> Result<Option<RtcId>, PortError> {
-        self.0.next(session).await
+        self.engine.next(session).await
     }
 
     async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError> {
-        let call = self.0.load(rtc).await?;
+        let call = self.engine.load(rtc).await?;
         Ok(call.map(|call| OpenCall {
-            project: Some(ProjectId::new(rtc.uuid())),
+            project: match self.without_turns {
+                true => Some(ProjectId::new(rtc.uuid())),
+                false => call.project,
+            },
             ..call
         }))
     }
 
     async fn begun(&self, project: Option<ProjectId>) -> Result<Vec<RtcId>, PortError> {
-        self.0.begun(project).await
+        self.engine.begun(project).await
     }
 
     async fn claim(
@@ -47,11 +56,22 @@ impl Port for NoTurns {
         attempt: u32,
         mark: Option<(Value, String)>,
     ) -> Result<Claimed, PortError> {
-        self.0.claim(session, rtc, attempt, mark).await
+        let claimed = self.engine.claim(session, rtc, attempt, mark).await;
+        if !self.without_claims {
+            return claimed;
+        }
+        let policy = Policy {
+            mode: Mode::Bypass,
+            ..Policy::default()
+        };
+        Ok(Claimed::Yes(Terms {
+            policy,
+            consent: None,
+        }))
     }
 
     async fn executing(&self, session: SessionId, rtc: RtcId) -> Result<(), PortError> {
-        self.0.executing(session, rtc).await
+        self.engine.executing(session, rtc).await
     }
 
     async fn finish(
@@ -62,7 +82,7 @@ impl Port for NoTurns {
         result: Result<Value, ToolError>,
         seen: Vec<(String, Value)>,
     ) -> Result<(), PortError> {
-        self.0.finish(session, rtc, attempt, result, seen).await
+        self.engine.finish(session, rtc, attempt, result, seen).await
     }
 
     async fn outcome_unknown(
@@ -71,18 +91,18 @@ impl Port for NoTurns {
         rtc: RtcId,
         evidence: String,
     ) -> Result<(), PortError> {
-        self.0.outcome_unknown(session, rtc, evidence).await
+        self.engine.outcome_unknown(session, rtc, evidence).await
     }
 
     async fn seen(&self, session: SessionId, path: &str) -> Result<Option<Value>, PortError> {
-        self.0.seen(session, path).await
+        self.engine.seen(session, path).await
     }
 
     fn trouble(&self, session: SessionId, code: Code, reason: &str) {
-        self.0.trouble(session, code, reason);
+        self.engine.trouble(session, code, reason);
     }
 
     fn progress(&self, rtc: RtcId, progress: Progress) {
-        self.0.progress(rtc, progress);
+        self.engine.progress(rtc, progress);
     }
 }

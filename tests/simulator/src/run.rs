@@ -13,11 +13,13 @@ use rtc_tool::{Extensions, Registry, ToolError, ToolHandle};
 use rtc_types::{ContentData, Mode, Preview, RtcId, Session, SessionId};
 use serde_json::Value;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use crate::Sabotage;
 use crate::client::{self, Client, Kept};
 use crate::clock::WorldClock;
 use crate::model::{self, PlannedModel};
+use crate::others;
 use crate::points::{Point, Wanted};
 use crate::scenario::Scenario;
 use crate::store::WatchedStore;
@@ -25,19 +27,27 @@ use crate::tools::{self, Bench};
 use crate::user::{self, DEVICE, USER, session_id};
 use crate::world::{Facts, Known, World};
 
+/// How long a store that has stopped is left so, until the user starts the product again.
+const STOPPED: Duration = Duration::from_secs(5);
+
 /// Virtual time in which everything must be over; the longest wait, for room on the disk, is a few times 30 s.
 const LONG: Duration = Duration::from_secs(10 * 60);
+/// The same where the user thinks for days.
+const LONG_WITH_THOUGHT: Duration = Duration::from_secs(40 * 24 * 3_600);
 
 /// How a run ended.
 pub(crate) struct Ended {
     pub(crate) facts: Facts,
     pub(crate) sessions: Vec<SessionEnd>,
+    /// How many sessions there are.
+    pub(crate) count: usize,
     /// Where it could have been killed.
     pub(crate) points: Vec<Point>,
 }
 
 /// What is stored of a session at the end.
 pub(crate) struct SessionEnd {
+    pub(crate) id: SessionId,
     /// Every message, with what it says.
     pub(crate) messages: Vec<(StoredMessage, ContentData)>,
     pub(crate) calls: Vec<StoredRtc>,
@@ -57,33 +67,58 @@ pub(crate) fn run(
     let (facts, store) = match from {
         Some(point) => (point.facts.clone(), point.store.image(0)),
         None => {
-            let users = vec![Known::default(); scenario.sessions.len()];
+            let known = |session| Known {
+                id: (!scenario.is_copy(session)).then(|| session_id(session)),
+                ..Known::default()
+            };
             let facts = Facts {
-                users,
+                users: (0..scenario.sessions.len()).map(known).collect(),
                 clients: scenario.clients.iter().map(Kept::first).collect(),
                 ..Facts::default()
             };
             (facts, MemoryStore::new())
         }
     };
-    let world = Arc::new(World::new(facts, Arc::new(store), wanted, sabotage));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .map_err(|error| error.to_string())?;
-    let sessions = runtime.block_on(live(&world, scenario, from.is_some(), with_clients));
-    // Whatever still waits for time is dropped with it.
-    drop(runtime);
-    // What was seen may be why it does not go on.
-    if let Some(wrong) = world.seen_wrong() {
-        return Err(wrong);
-    }
+    let world = Arc::new(World::new(
+        facts,
+        Arc::new(store),
+        scenario.jump,
+        wanted,
+        sabotage,
+    ));
+    let mut is_restart = from.is_some();
+    let (sessions, count) = loop {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .map_err(|error| error.to_string())?;
+        let lived = runtime.block_on(live(&world, scenario, is_restart, with_clients));
+        // Whatever still waits for time is dropped with it.
+        drop(runtime);
+        // What was seen may be why it does not go on.
+        if let Some(wrong) = world.seen_wrong() {
+            return Err(wrong);
+        }
+        match lived? {
+            Lived::ToTheEnd(sessions, count) => break (sessions, count),
+            Lived::UntilItFailed => is_restart = true,
+        }
+    };
     Ok(Ended {
-        sessions: sessions?,
+        sessions,
+        count,
         facts: world.with(|facts| facts.clone()),
         points: world.take_points(),
     })
+}
+
+/// How a life of the product ended.
+enum Lived {
+    /// Everything is over. What is stored, and of how many sessions.
+    ToTheEnd(Vec<SessionEnd>, usize),
+    /// The disk of its store failed, so that the user starts it again.
+    UntilItFailed,
 }
 
 async fn live(
@@ -91,7 +126,7 @@ async fn live(
     scenario: &Arc<Scenario>,
     is_restart: bool,
     with_clients: bool,
-) -> Result<Vec<SessionEnd>, String> {
+) -> Result<Lived, String> {
     let bench = Arc::new(Bench {
         world: world.clone(),
         scenario: scenario.clone(),
@@ -103,9 +138,9 @@ async fn live(
     let port = EnginePort::default();
     let tools = tools::of_executor().clone();
     let executor = Executor::new(
-        crate::port::to(port.clone(), world.sabotage),
+        crate::port::to(port.clone(), world.sabotage == Sabotage::TakesNoTurns, false),
         tools,
-        Arc::new(OneBench(bench)),
+        Arc::new(OneBench(bench.clone())),
         Duration::ZERO,
     );
     let host = Arc::new(WorldHost {
@@ -118,18 +153,44 @@ async fn live(
         life,
         is_deaf: is_restart && world.sabotage == Sabotage::NeverWakes,
     });
+    let stopped = CancellationToken::new();
     let store = Arc::new(WatchedStore {
         world: world.clone(),
         full: scenario.full,
+        broken: scenario.broken,
+        stopped: stopped.clone(),
     });
-    let engine = Engine::open(store, USER, Arc::new(WorldClock(world.clone())), host)
-        .await
-        .map_err(|error| error.to_string())?;
+    let had_failed = world.with(|facts| facts.has_failed);
+    let fails_now = || !had_failed && world.with(|facts| facts.has_failed);
+    let engine = match Engine::open(store, USER, Arc::new(WorldClock(world.clone())), host).await {
+        Err(_) if fails_now() => return Ok(Lived::UntilItFailed),
+        opened => opened.map_err(|error| error.to_string())?,
+    };
     port.connect(&engine, DEVICE);
     for session in 0..scenario.sessions.len() {
-        found(&engine, session)
-            .await
-            .map_err(|error| format!("session {session}: {error}"))?;
+        let Some(id) = world.session_id(session) else {
+            continue;
+        };
+        match found(&engine, id).await {
+            Err(_) if fails_now() => return Ok(Lived::UntilItFailed),
+            found => found.map_err(|error| format!("session {session}: {error}"))?,
+        }
+    }
+    let mut others = JoinSet::new();
+    if scenario.others {
+        let places = Arc::new(OneBench(bench));
+        let ids = world.clone();
+        let count = scenario.sessions.len();
+        let ids = move || (0..count).filter_map(|session| ids.session_id(session)).collect();
+        let would_run = others::would_run(
+            engine.clone(),
+            port,
+            executor.clone(),
+            places,
+            world.sabotage,
+            ids,
+        );
+        others.spawn(would_run);
     }
     let mut clients = JoinSet::new();
     let count = if with_clients { scenario.clients.len() } else { 0 };
@@ -138,36 +199,67 @@ async fn live(
         clients.spawn(Client::new(world, scenario, number, services).follow());
     }
     let others_answer = scenario.clients[..count].iter().any(|plan| plan.answers);
-    tokio::time::timeout(LONG, user::act(world, scenario, &engine, others_answer))
-        .await
-        .unwrap_or_else(|_| Err("it does not go on".to_owned()))?;
-    if count > 0 {
-        client::caught_up(world, &engine).await?;
+    let long = if scenario.thinks { LONG_WITH_THOUGHT } else { LONG };
+    let acting = tokio::time::timeout(long, user::act(world, scenario, &engine, others_answer));
+    let acted = tokio::select! {
+        biased;
+        acted = acting => acted,
+        () = restarted(&stopped) => return Ok(Lived::UntilItFailed),
+    };
+    acted.unwrap_or_else(|_| Err("it does not go on".to_owned()))?;
+    if stopped.is_cancelled() {
+        // What is kept in memory is not what is stored.
+        return Ok(Lived::UntilItFailed);
+    }
+    let had_failed = world.with(|facts| facts.has_failed);
+    let fails_now = || !had_failed && world.with(|facts| facts.has_failed);
+    let looked = look(world, scenario, &engine, count > 0).await;
+    if fails_now() {
+        return Ok(Lived::UntilItFailed);
+    }
+    let (ends, count) = looked?;
+    drop((clients, others));
+    executor.shut_down();
+    engine.shut_down();
+    Ok(Lived::ToTheEnd(ends, count))
+}
+
+/// When the user starts the product again, because its store has stopped.
+async fn restarted(stopped: &CancellationToken) {
+    stopped.cancelled().await;
+    tokio::time::sleep(STOPPED).await;
+}
+
+/// What is stored at the end, and of how many sessions; what clients keep is the same.
+async fn look(
+    world: &World,
+    scenario: &Scenario,
+    engine: &Engine,
+    with_clients: bool,
+) -> Result<(Vec<SessionEnd>, usize), String> {
+    if with_clients {
+        client::caught_up(world, engine).await?;
     }
     let mut ends = Vec::with_capacity(scenario.sessions.len());
     for session in 0..scenario.sessions.len() {
-        ends.push(
-            end(&engine, session_id(session))
-                .await
-                .map_err(|error| error.to_string())?,
-        );
+        let id = world.session_id(session);
+        let id = id.ok_or_else(|| format!("session {session} was not begun"))?;
+        ends.push(end(engine, id).await.map_err(|error| error.to_string())?);
     }
-    if count > 0 && world.seen_wrong().is_none() {
-        client::check(world, scenario, &engine, &ends).await?;
+    if with_clients && world.seen_wrong().is_none() {
+        client::check(world, scenario, engine, &ends).await?;
     }
-    drop(clients);
-    executor.shut_down();
-    engine.shut_down();
-    Ok(ends)
+    let count = match scenario.has_copies() {
+        true => engine.sessions().await.map_err(|error| error.to_string())?.len(),
+        false => ends.len(),
+    };
+    Ok((ends, count))
 }
 
 /// What must hold of a session as it was found, before anything of it goes on; that no message is missing is seen at the
 /// end.
-async fn found(engine: &Engine, session: usize) -> Result<(), String> {
-    let turns = engine
-        .turns(session_id(session))
-        .await
-        .map_err(|error| error.to_string())?;
+async fn found(engine: &Engine, session: SessionId) -> Result<(), String> {
+    let turns = engine.turns(session).await.map_err(|error| error.to_string())?;
     let open = turns
         .iter()
         .filter(|turn| !turn.entity.status.is_terminal())
@@ -188,6 +280,7 @@ async fn end(engine: &Engine, session: SessionId) -> Result<SessionEnd, rtc_engi
         messages.push((message, content));
     }
     Ok(SessionEnd {
+        id: session,
         messages,
         calls: engine.rtcs(session).await?,
         turns: engine.turns(session).await?,

@@ -1,5 +1,7 @@
 //! What happens: sessions, messages, what the model replies, what the user answers. Data, made from a seed.
 
+mod rare;
+
 use fastrand::Rng;
 use rtc_engine::Resolution;
 use rtc_types::{ApprovalDecision, Mode};
@@ -17,6 +19,40 @@ pub struct Scenario {
     pub clients: Vec<ClientPlan>,
     /// Where the sessions work.
     pub folders: Folders,
+    /// What the disk of the store does wrong, once.
+    pub broken: Option<Broken>,
+    /// The clock jumps, once.
+    pub jump: Option<Jump>,
+    /// The user takes more than a day before the first answer in each session.
+    pub thinks: bool,
+    /// Who else would run the calls: windows, and another device.
+    pub others: bool,
+}
+
+/// A jump of the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Jump {
+    /// At the how manyth look at the clock.
+    pub at: u64,
+    /// By how many seconds: forwards as after a sleep, or back.
+    pub seconds: i64,
+}
+
+/// What the disk of the store does wrong. Commits and reads are counted from the beginning, whoever asks for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// A commit fails. Whether it has happened is found out at the next start; until then the store takes nothing more.
+    Commit {
+        /// Which one.
+        at: u32,
+        /// Whether it has happened.
+        applied: bool,
+    },
+    /// A read fails.
+    Read {
+        /// Which one.
+        at: u32,
+    },
 }
 
 /// Where the sessions of a scenario work; each is simpler than the next.
@@ -69,6 +105,23 @@ pub struct SessionPlan {
     pub stop: Option<u32>,
     /// The user sets these modes one after the other, each as soon as the session has so many messages.
     pub set_modes: Vec<(u32, Mode)>,
+    /// The stop is one by closing the session, which is opened again before the next message.
+    pub closes: bool,
+    /// The user clears the history as soon as the session has so many messages.
+    pub clears: Option<u32>,
+    /// It begins as soon as the first session has so many messages.
+    pub late: u32,
+    /// It begins as a copy. Only the last sessions do, never the first one.
+    pub copy: Option<CopyPlan>,
+}
+
+/// A session that begins as a copy of the first one: the user writes one of its messages anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CopyPlan {
+    /// Which message is written anew; what comes before it is copied.
+    pub message: usize,
+    /// The copy is made as soon as the first session has so many messages, whatever goes on there.
+    pub from: u32,
 }
 
 /// A message of the user, and what the model makes of it.
@@ -193,7 +246,7 @@ impl Scenario {
             198 => (3, SMALL),
             _ => (rng.usize(1..=2), LARGE),
         };
-        Self {
+        let mut scenario = Self {
             seed,
             sessions: (0..sessions)
                 .map(|_| SessionPlan::random(&mut rng, most))
@@ -205,21 +258,40 @@ impl Scenario {
                 (_, 1) => Folders::Shared,
                 (_, _) => Folders::Family,
             },
-        }
+            broken: None,
+            jump: None,
+            thinks: false,
+            others: false,
+        };
+        rare::add(&mut scenario);
+        scenario
     }
 
     /// The folder of a session, by the first session that works in it.
     pub fn folder(&self, session: usize) -> usize {
         match self.folders {
-            Folders::Apart => session,
-            Folders::Shared | Folders::Family => 0,
+            Folders::Apart if !self.is_copy(session) => session,
+            Folders::Apart | Folders::Shared | Folders::Family => 0,
         }
+    }
+
+    /// Whether a session is copied.
+    pub fn has_copies(&self) -> bool {
+        self.sessions.iter().any(|plan| plan.copy.is_some())
+    }
+
+    /// Whether a session begins as a copy.
+    pub fn is_copy(&self, session: usize) -> bool {
+        self.sessions.get(session).is_some_and(|plan| plan.copy.is_some())
     }
 
     /// Whether the end depends on nothing but what was planned: then every run ends in the same way.
     pub fn is_calm(&self) -> bool {
         // Which of those that share a file reads or writes first is nobody's plan.
-        self.folders == Folders::Apart && self.sessions.iter().all(SessionPlan::is_calm)
+        let is_apart = self.folders == Folders::Apart;
+        // Where a read fails is another place in each run, and what cannot be read may be all that there is to do.
+        let is_read = !matches!(self.broken, Some(Broken::Read { .. }));
+        is_apart && is_read && self.sessions.iter().all(SessionPlan::is_calm)
     }
 
     /// The plan of the call with this id.
@@ -282,11 +354,17 @@ impl SessionPlan {
             set_modes: (0..[0, 0, 0, 0, 0, 0, 1, 2][rng.usize(..8)])
                 .map(|_| (rng.u32(1..6), Mode::ALL[rng.usize(..Mode::ALL.len())]))
                 .collect(),
+            closes: false,
+            clears: None,
+            late: 0,
+            copy: None,
         }
     }
 
     fn is_calm(&self) -> bool {
         self.stop.is_none()
+            && self.copy.is_none()
+            && self.clears.is_none()
             && self.set_modes.is_empty()
             && self.messages.iter().all(|message| message.when == When::Idle)
     }

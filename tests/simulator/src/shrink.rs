@@ -1,8 +1,8 @@
 //! Makes a scenario that fails smaller, as long as it fails.
 
 use crate::{
-    Begins, Call, ClientPlan, Failure, Folders, Message, Round, Sabotage, Scenario, SessionPlan, Tool, When,
-    explore,
+    Begins, Call, ClientPlan, CopyPlan, Failure, Folders, Message, Round, Sabotage, Scenario, SessionPlan,
+    Tool, When, explore,
 };
 
 /// How many smaller scenarios are tried at most.
@@ -36,6 +36,23 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
             ..scenario.clone()
         });
     }
+    if scenario.broken.is_some() {
+        all.push(Scenario {
+            broken: None,
+            ..scenario.clone()
+        });
+    }
+    let with = |change: fn(&mut Scenario)| {
+        let mut smaller = scenario.clone();
+        change(&mut smaller);
+        smaller
+    };
+    let plainer = [
+        with(|scenario| scenario.jump = None),
+        with(|scenario| scenario.thinks = false),
+        with(|scenario| scenario.others = false),
+    ];
+    all.extend(plainer.into_iter().filter(|plainer| plainer != scenario));
     all.extend(without_one(&scenario.clients).map(|clients| Scenario {
         clients,
         ..scenario.clone()
@@ -62,7 +79,17 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
         all.extend(without_one(&scenario.sessions).map(with));
     }
     all.extend(with_one_smaller(&scenario.sessions, smaller_session).map(with));
+    all.retain(is_possible);
     all
+}
+
+/// Whether the first session begins by itself, and each copy is one of a message that there is.
+fn is_possible(scenario: &Scenario) -> bool {
+    let Some((first, others)) = scenario.sessions.split_first() else {
+        return false;
+    };
+    let copied = others.iter().filter_map(|plan| plan.copy.as_ref());
+    first.copy.is_none() && first.late == 0 && { copied }.all(|copy| copy.message < first.messages.len())
 }
 
 fn smaller_client(client: &ClientPlan) -> Vec<ClientPlan> {
@@ -89,11 +116,31 @@ fn smaller_session(session: &SessionPlan) -> Vec<SessionPlan> {
     if session.messages.len() > 1 {
         all.extend(without_one(&session.messages).map(with));
     }
-    if session.stop.is_some() {
+    let without = |change: fn(&mut SessionPlan)| {
+        let mut plan = session.clone();
+        change(&mut plan);
+        plan
+    };
+    let plainer = [
+        without(|plan| (plan.stop, plan.closes) = (None, false)),
+        without(|plan| plan.closes = false),
+        without(|plan| plan.clears = None),
+        without(|plan| plan.clears = plan.clears.map(|from| from.min(2))),
+        without(|plan| plan.late = 0),
+    ];
+    all.extend(plainer.into_iter().filter(|plainer| plainer != session));
+    if let Some(copy) = &session.copy {
+        let (message, from) = (copy.message, copy.from);
+        let smaller = [(message.saturating_sub(1), from), (message, from / 2)];
+        let smaller = smaller.into_iter().filter(|smaller| *smaller != (message, from));
         all.push(SessionPlan {
-            stop: None,
+            copy: None,
             ..session.clone()
         });
+        all.extend(smaller.map(|(message, from)| SessionPlan {
+            copy: Some(CopyPlan { message, from }),
+            ..session.clone()
+        }));
     }
     all.extend(without_one(&session.set_modes).map(|set_modes| SessionPlan {
         set_modes,

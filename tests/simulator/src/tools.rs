@@ -96,6 +96,11 @@ impl Bench {
             Mode::Manual => yes,
             Mode::Edit | Mode::Auto => yes || tool == Tool::Write,
         };
+        // A copy begins in the mode that the first session has then.
+        let (session, plan) = match &plan.copy {
+            Some(_) => (0, &self.scenario.sessions[0]),
+            None => (session, plan),
+        };
         // Which of them held when it was claimed is not known here; that one of them did is enough. The last one may be
         // set already, without the user knowing it.
         let known = self.world.with(|facts| facts.users[session].modes_set);

@@ -1,23 +1,34 @@
 //! The user: looks at what is durable, and acts on it as planned. Survives every crash of the product, and says again what
 //! was not acknowledged.
 
+mod copy;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use rtc_engine::{Asked, Command, Engine, Error, NewSession, Parent, Resolution, Send, SessionState};
-use rtc_types::{ApprovalDecision, ClientId, Code, DeviceId, Mode, ProjectId, SessionId, UserId};
+use rtc_engine::{
+    Asked, Command, Engine, Error, NewSession, Parent, Resolution, Send, SessionState, StoredMessage,
+};
+use rtc_types::{
+    ApprovalDecision, ClientId, Code, DeviceId, MessageRole, Mode, ProjectId, SessionId, SessionStatus,
+    UserId,
+};
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::Sabotage;
 use crate::model::words;
-use crate::scenario::{Folders, Scenario, SessionPlan, When};
+use crate::scenario::{Broken, Folders, Scenario, SessionPlan, When};
 use crate::world::{Known, World};
 
 /// Far more than any scenario needs.
 const MOST_ACTS: usize = 1_000;
-/// After a refusal for want of room.
+/// After a refusal for want of room, and after a failure.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// Longer than anything is kept in memory only to be quick.
+const THOUGHT: Duration = Duration::from_secs(30 * 3_600);
+/// Where a read may have failed, of which the user is told and nothing is stored: when the user looks again.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 pub(crate) const USER: UserId = UserId::new(Uuid::from_u128(1));
 pub(crate) const DEVICE: DeviceId = DeviceId::new(Uuid::from_u128(2));
@@ -47,6 +58,10 @@ fn session_client_id(session: usize) -> ClientId {
     ClientId::new(format!("session-{session}")).expect("a short text is a client id")
 }
 
+fn message_client_id(session: usize, message: usize) -> ClientId {
+    ClientId::new(format!("message-{session}-{message}")).expect("a short text is a client id")
+}
+
 /// Acts until everything planned is done and nothing goes on. An error says what does not go on.
 pub(crate) async fn act(
     world: &Arc<World>,
@@ -55,6 +70,7 @@ pub(crate) async fn act(
     others_answer: bool,
 ) -> Result<(), String> {
     let mut position = engine.position();
+    let looks_again = matches!(scenario.broken, Some(Broken::Read { .. }));
     for _ in 0..MOST_ACTS {
         position.borrow_and_update();
         let (mut acted, mut over) = (false, true);
@@ -81,6 +97,13 @@ pub(crate) async fn act(
                     tokio::time::sleep(TRY_AGAIN).await;
                     (acted, over) = (true, false);
                 }
+                // What was asked for may have happened or not; the next look shows it, or the next start.
+                Err(error)
+                    if !matches!(error, Error::Unreadable(_)) && world.with(|facts| facts.has_failed) =>
+                {
+                    tokio::time::sleep(TRY_AGAIN).await;
+                    (acted, over) = (true, false);
+                }
                 // Somebody was faster; the next look shows it.
                 Err(Error::Refused { .. }) => over = false,
                 Err(error) => return Err(format!("session {session}: {error}")),
@@ -89,7 +112,18 @@ pub(crate) async fn act(
         if over {
             return Ok(());
         }
-        if !acted && position.changed().await.is_err() {
+        if acted {
+            continue;
+        }
+        let changed = position.changed();
+        let has_ended = if looks_again {
+            tokio::time::timeout(LOOK_AGAIN, changed)
+                .await
+                .is_ok_and(|changed| changed.is_err())
+        } else {
+            changed.await.is_err()
+        };
+        if has_ended {
             return Err("the engine has ended".to_owned());
         }
     }
@@ -119,6 +153,11 @@ impl Session<'_> {
         self.world.with(|facts| facts.users[self.session].clone())
     }
 
+    fn id(&self) -> SessionId {
+        let known = self.world.session_id(self.session);
+        known.unwrap_or_else(|| session_id(self.session))
+    }
+
     fn know(&self, change: impl FnOnce(&mut Known)) {
         self.world.with(|facts| change(&mut facts.users[self.session]));
     }
@@ -126,9 +165,13 @@ impl Session<'_> {
     async fn look(&self) -> Result<Look, Error> {
         let known = self.known();
         if known.said == 0 {
-            return self.say(0).await;
+            return match &self.plan.copy {
+                Some(copy) => self.copy(copy).await,
+                None if self.plan.late > 0 && !self.first_has(0, self.plan.late).await? => Ok(Look::Waits),
+                None => self.say(0).await,
+            };
         }
-        let state = self.engine.wake(session_id(self.session)).await?;
+        let state = self.engine.wake(self.id()).await?;
         let messages = state
             .session
             .as_ref()
@@ -142,11 +185,27 @@ impl Session<'_> {
             && known.stopped.is_none()
             && messages >= from
         {
+            let stop = if self.plan.closes {
+                Command::Close
+            } else {
+                Command::Stop
+            };
             if self.world.sabotage != Sabotage::MissesStops {
-                self.tell(Command::Stop).await?;
+                self.tell(stop).await?;
             }
             self.know(|known| known.stopped = Some(known.said));
             return Ok(Look::Acted);
+        }
+        let status = state.session.as_ref().map(|session| session.entity.status);
+        if status == Some(SessionStatus::Closed) {
+            self.tell(Command::Open).await?;
+            return Ok(Look::Acted);
+        }
+        if let Some(from) = self.plan.clears
+            && known.cleared.is_none()
+            && messages >= from
+        {
+            return self.clear().await;
         }
         if let Some(message) = self.next(&state, &known) {
             return self.say(message).await;
@@ -180,14 +239,25 @@ impl Session<'_> {
         now.then_some(known.said)
     }
 
+    /// Whether the first session was told so much and has so many messages, or is as far as it comes.
+    async fn first_has(&self, said: usize, messages: u32) -> Result<bool, Error> {
+        let known = self.world.with(|facts| facts.users[0].said);
+        if known < said.max(1) {
+            return Ok(false);
+        }
+        let state = self.engine.wake(session_id(0)).await?;
+        let first = state.session.as_ref();
+        let is_over = state.is_idle() && known == self.scenario.sessions[0].messages.len();
+        Ok(is_over || first.is_some_and(|session| session.private.last_message >= messages))
+    }
+
     async fn say(&self, message: usize) -> Result<Look, Error> {
-        let client_id = format!("message-{}-{message}", self.session);
         let send = Send {
-            client_id: ClientId::new(client_id).expect("a short text is a client id"),
+            client_id: message_client_id(self.session, message),
             text: words(self.session, message),
             scenarios: Vec::new(),
             new_session: NewSession {
-                id: session_id(self.session),
+                id: self.id(),
                 client_id: session_client_id(self.session),
                 user: USER,
                 device: DEVICE,
@@ -212,11 +282,42 @@ impl Session<'_> {
         Ok(Look::Acted)
     }
 
+    async fn clear(&self) -> Result<Look, Error> {
+        let read = self.world.with(|facts| {
+            let of_session = facts.asked.iter().filter(|asked| asked.session == self.session);
+            of_session.filter_map(|asked| asked.last_said()).max()
+        });
+        if self.world.sabotage != Sabotage::ForgetsToClear {
+            self.tell(Command::ClearHistory).await?;
+        }
+        let read = read.map_or(0, |last| last + 1);
+        // One of them may not be acknowledged yet, and its turn may have begun.
+        let of_user = |message: &&StoredMessage| message.entity.role == MessageRole::User;
+        let said = self
+            .engine
+            .messages(self.id())
+            .await?
+            .iter()
+            .filter(of_user)
+            .count();
+        self.know(|known| known.cleared = Some((said, read)));
+        Ok(Look::Acted)
+    }
+
+    /// The first answer takes its time. Whatever waits for it waits for days.
+    async fn think(&self) {
+        if !self.scenario.thinks || self.known().has_thought {
+            return;
+        }
+        self.know(|known| known.has_thought = true);
+        tokio::time::sleep(THOUGHT).await;
+        if self.world.sabotage == Sabotage::GivesUp {
+            let _ = self.tell(Command::Stop).await;
+        }
+    }
+
     async fn tell(&self, command: Command) -> Result<(), Error> {
-        self.engine
-            .tell(session_id(self.session), command)
-            .await
-            .map(|_| ())
+        self.engine.tell(self.id(), command).await.map(|_| ())
     }
 
     /// Answers what waits for an answer.
@@ -230,6 +331,7 @@ impl Session<'_> {
                 .wrong(format!("the user is asked about {id}, which nobody called"));
             return Ok(false);
         };
+        self.think().await;
         match asked {
             Asked::Question => {
                 let answer = json!(format!("answer {id}"));
@@ -267,7 +369,13 @@ impl Session<'_> {
                     self.world.with(|facts| facts.retried.push(id.into()));
                 }
                 let told = self.tell(Command::Resolve { rtc, decision }).await;
-                if is_retry && told.is_err() {
+                // After a failure it may be done although it was not told.
+                let is_refused = match &told {
+                    Err(Error::Refused { .. }) => true,
+                    Err(Error::Store(error)) => error.nothing_applied(),
+                    Ok(()) | Err(_) => false,
+                };
+                if is_retry && is_refused {
                     self.world.with(|facts| facts.retried.pop());
                 }
                 told?;

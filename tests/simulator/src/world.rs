@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rtc_model::{AssistantBlock, Item, Request};
 use rtc_store::MemoryStore;
-use rtc_types::ApprovalDecision;
+use rtc_types::{ApprovalDecision, SessionId};
 
 use crate::client::Kept;
 use crate::points::{Point, Points, Wanted};
+use crate::scenario::Jump;
 
 /// Which part of the product is broken on purpose, to see that it is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,6 +51,22 @@ pub enum Sabotage {
     TellsLate,
     /// The files of a folder are changed by everybody at once.
     TakesNoTurns,
+    /// A copy that was not acknowledged is made once more after the next start.
+    CopiesAgain,
+    /// A call of the session that was copied is made in the copy, too.
+    CopiesRunCalls,
+    /// The model is not sent the reply with which the first turn ended that was copied.
+    CopiesAPart,
+    /// A commit that failed is taken for one that was made.
+    TakesFailedForDone,
+    /// What could not be read is taken for what is not there.
+    TakesUnreadForNothing,
+    /// A history is not cleared.
+    ForgetsToClear,
+    /// What waits for the user is given up after a day.
+    GivesUp,
+    /// Whoever is refused a call runs it nevertheless.
+    RunsUnclaimed,
 }
 
 /// What is the case outside of the product. An image of it is a clone.
@@ -73,18 +90,28 @@ pub(crate) struct Facts {
     pub(crate) clients: Vec<Kept>,
     /// How many commits were asked for.
     pub(crate) commits: u32,
+    /// How many reads were asked for, where one fails.
+    pub(crate) reads: u32,
+    /// The disk of the store has failed.
+    pub(crate) has_failed: bool,
     pub(crate) ticks: u64,
 }
 
 /// What the user knows of a session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Known {
+    /// Its id, once there is one; of a copy that is made by the program.
+    pub(crate) id: Option<SessionId>,
     /// How many messages were acknowledged.
     pub(crate) said: usize,
     /// After how many messages the user stopped.
     pub(crate) stopped: Option<usize>,
     /// How many of the modes were set.
     pub(crate) modes_set: usize,
+    /// When the history was cleared: after how many messages, and how many of them the model had read by then.
+    pub(crate) cleared: Option<(usize, usize)>,
+    /// Whether the user has thought before an answer.
+    pub(crate) has_thought: bool,
 }
 
 /// What the model was sent.
@@ -99,9 +126,21 @@ pub(crate) struct Asked {
     pub(crate) said: Vec<String>,
     /// Everything but the items.
     pub(crate) context: u64,
+    /// The items themselves, where a session is copied.
+    pub(crate) whole: Vec<Item>,
 }
 
 impl Asked {
+    /// The number of the first message of the user in it.
+    pub(crate) fn first_said(&self) -> Option<usize> {
+        self.said.first().and_then(|words| number_of(words))
+    }
+
+    /// The number of the last one.
+    pub(crate) fn last_said(&self) -> Option<usize> {
+        self.said.last().and_then(|words| number_of(words))
+    }
+
     fn is_same(&self, other: &Self) -> bool {
         (self.session, self.context, &self.items) == (other.session, other.context, &other.items)
     }
@@ -118,6 +157,8 @@ pub(crate) struct World {
     inner: Mutex<Inner>,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) sabotage: Sabotage,
+    /// How its clock jumps.
+    pub(crate) jump: Option<Jump>,
 }
 
 struct Inner {
@@ -132,7 +173,13 @@ struct Inner {
 }
 
 impl World {
-    pub(crate) fn new(facts: Facts, store: Arc<MemoryStore>, wanted: Wanted, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(
+        facts: Facts,
+        store: Arc<MemoryStore>,
+        jump: Option<Jump>,
+        wanted: Wanted,
+        sabotage: Sabotage,
+    ) -> Self {
         Self {
             inner: Mutex::new(Inner {
                 facts,
@@ -143,6 +190,7 @@ impl World {
             }),
             store,
             sabotage,
+            jump,
         }
     }
 
@@ -227,8 +275,13 @@ impl World {
         })
     }
 
-    /// A request has reached the model. Whether the very same one did before.
-    pub(crate) fn asked(&self, session: usize, request: &Request) -> bool {
+    /// The session of this number, once the user knows it.
+    pub(crate) fn session_id(&self, session: usize) -> Option<SessionId> {
+        self.with(|facts| facts.users.get(session)?.id)
+    }
+
+    /// A request has reached the model. Whether the very same one did before. Its items are kept where that is wanted.
+    pub(crate) fn asked(&self, session: usize, request: &Request, keeps: bool) -> bool {
         if let Err(why) = paired(&request.items) {
             self.wrong(format!("a request of session {session}: {why}"));
         }
@@ -250,11 +303,24 @@ impl World {
                     _ => None,
                 })
                 .collect(),
+            whole: if keeps { request.items.clone() } else { Vec::new() },
         });
         let before = self.with(|facts| facts.asked.iter().any(|before| before.is_same(&asked)));
         let stopped = self.with(|facts| facts.users[session].stopped);
-        if stopped.is_some_and(|said| asked.said.len() <= said) {
+        if let (Some(stopped), Some(last)) = (stopped, asked.last_said())
+            && last < stopped
+        {
             self.wrong(format!("session {session} was stopped, and the model is asked"));
+        }
+        let cleared = self.with(|facts| facts.users[session].cleared);
+        if let Some((said, read)) = cleared
+            && let (Some(first), Some(last)) = (asked.first_said(), asked.last_said())
+            && last >= said
+            && first < read
+        {
+            self.wrong(format!(
+                "the history of session {session} was cleared, and the model reads message {first}"
+            ));
         }
         self.effect(
             || format!("request {} of session {session}", asked.items.len()),
@@ -262,6 +328,11 @@ impl World {
         );
         before
     }
+}
+
+/// Which message of its session these words are.
+fn number_of(words: &str) -> Option<usize> {
+    words.split_once('.')?.1.parse().ok()
 }
 
 /// Each call is followed by exactly one result with its id, before anything else.

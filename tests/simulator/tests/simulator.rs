@@ -206,6 +206,75 @@ fn files_that_everybody_changes_at_once_are_found() {
     assert!(sessions <= 2 && calls <= 2, "{failure}");
 }
 
+#[test]
+fn a_copy_that_is_made_once_more_is_found() {
+    let failure = found(Sabotage::CopiesAgain);
+    assert!(failure.what.contains("there are 3 sessions, not 2"), "{failure}");
+    assert_eq!(size(&failure.scenario), (2, 0), "{failure}");
+}
+
+#[test]
+fn a_call_that_runs_again_in_a_copy_is_found() {
+    let failure = found(Sabotage::CopiesRunCalls);
+    let seen = ["took effect 2 times", "a call of the session that was copied"];
+    assert!(seen.iter().any(|seen| failure.what.contains(seen)), "{failure}");
+    assert_eq!(size(&failure.scenario), (2, 1), "{failure}");
+}
+
+#[test]
+fn a_copy_of_which_the_model_reads_a_part_is_found() {
+    let failure = found(Sabotage::CopiesAPart);
+    assert!(
+        failure.what.contains("in the copy the model does not read"),
+        "{failure}"
+    );
+    assert_eq!(size(&failure.scenario), (2, 0), "{failure}");
+}
+
+#[test]
+fn a_commit_that_failed_and_is_taken_for_done_is_found() {
+    let failure = found(Sabotage::TakesFailedForDone);
+    assert!(size(&failure.scenario).1 <= 1, "{failure}");
+}
+
+#[test]
+fn what_cannot_be_read_and_is_taken_for_nothing_is_found() {
+    let failure = found(Sabotage::TakesUnreadForNothing);
+    assert!(size(&failure.scenario).1 <= 1, "{failure}");
+}
+
+#[test]
+fn a_history_that_is_not_cleared_is_found() {
+    let failure = found(Sabotage::ForgetsToClear);
+    assert!(
+        failure
+            .what
+            .contains("was cleared, and the model reads message 0"),
+        "{failure}"
+    );
+    assert!(size(&failure.scenario).1 <= 1, "{failure}");
+}
+
+#[test]
+fn what_is_given_up_because_the_user_takes_days_is_found() {
+    let failure = found(Sabotage::GivesUp);
+    assert!(failure.what.contains("and not by the user"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn a_call_that_two_run_is_found() {
+    let failure = found(Sabotage::RunsUnclaimed);
+    let seen = [
+        "took effect 2 times",
+        "at a time",
+        "somebody came between",
+        "without a Yes",
+    ];
+    assert!(seen.iter().any(|seen| failure.what.contains(seen)), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
 /// What a failure is told with is enough to see it again.
 #[test]
 fn a_seed_is_the_same_run_each_time() {

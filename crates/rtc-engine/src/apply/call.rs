@@ -221,6 +221,9 @@ pub(super) fn claim(
 ) -> Result<Done, Error> {
     let index = open(draft, rtc, Code::RtcInvalidState)?;
     let invalid = |why: &str| Err(Error::refused(Code::RtcInvalidState, why));
+    if draft.state.calls[index].stored.private.kind != Kind::Device {
+        return invalid("the user answers this call; nobody runs it");
+    }
     if index != 0 {
         return invalid("an earlier call of this session has no result yet");
     }
@@ -229,6 +232,9 @@ pub(super) fn claim(
     }
     if draft.state.calls[0].stored.private.lease.is_some() {
         return invalid("an executor elsewhere has claimed the call");
+    }
+    if draft.state.calls[0].stored.entity.outcome == Some(OutcomeKnown::Unknown) {
+        return invalid("the call was started and nobody knows how it ended; the user decides first");
     }
     if draft.state.stopping {
         // Its mark was looked at: an earlier start changed nothing.
@@ -271,7 +277,6 @@ pub(super) fn claim(
             tool,
         });
         call.stored.entity.status = RtcStatus::Executing;
-        call.stored.entity.outcome = None;
         put(draft, 0);
     }
     Ok(Done::Claimed)
@@ -280,7 +285,7 @@ pub(super) fn claim(
 /// A call that has become one to ask about. It was waited for what the approval shows; if nothing needs to be asked by
 /// now, the executor looks again.
 pub(super) fn ask_for(draft: &mut Draft, rtc: RtcId, preview: Option<Preview>) -> Done {
-    let Some(index) = find(draft, rtc) else {
+    let Some(index) = find(draft, rtc).filter(|_| !draft.state.stopping) else {
         return Done::Ok;
     };
     let call = &mut draft.state.calls[index];
@@ -419,20 +424,22 @@ pub(super) fn hand_in(
 }
 
 pub(super) fn outcome_unknown(draft: &mut Draft, rtc: RtcId, evidence: String) -> Done {
-    if let Some(index) = find(draft, rtc) {
-        if draft.state.stopping && index == 0 {
-            let evidence = ToolError::execution(evidence);
-            stop::ended_in_time(draft, rtc, Some(Err(evidence)));
-            return Done::Ok;
-        }
-        let call = &mut draft.state.calls[index];
-        call.claimed = false;
-        call.stored.private.lease = None;
-        call.stored.entity.status = RtcStatus::Executing;
-        call.stored.entity.outcome = Some(OutcomeKnown::Unknown);
-        call.stored.entity.error_message = Some(evidence);
-        put(draft, index);
+    // Of the open calls only the first one can have been started.
+    if find(draft, rtc) != Some(0) {
+        return Done::Ok;
     }
+    if draft.state.stopping {
+        let evidence = ToolError::execution(evidence);
+        stop::ended_in_time(draft, rtc, Some(Err(evidence)));
+        return Done::Ok;
+    }
+    let call = &mut draft.state.calls[0];
+    call.claimed = false;
+    call.stored.private.lease = None;
+    call.stored.entity.status = RtcStatus::Executing;
+    call.stored.entity.outcome = Some(OutcomeKnown::Unknown);
+    call.stored.entity.error_message = Some(evidence);
+    put(draft, 0);
     Done::Ok
 }
 
@@ -501,6 +508,12 @@ pub(super) fn end_call(draft: &mut Draft, rtc: RtcId, mut ended: Ended, go_on: b
         &ended,
     );
     let entity = &mut stored.entity;
+    // Nobody is asked about what has ended.
+    if let Some(approval) = &mut entity.approval
+        && approval.state == ApprovalState::Open
+    {
+        approval.state = ApprovalState::Withdrawn;
+    }
     entity.status = ended.status;
     entity.result = ended.result;
     entity.error_message = ended.error;

@@ -115,12 +115,7 @@ fn end(draft: &mut Draft, ended: Option<(RtcId, Result<Value, ToolError>)>) {
 }
 
 fn end_one(draft: &mut Draft, rtc: RtcId, result: Option<&Result<Value, ToolError>>) {
-    let Some(call) = draft
-        .state
-        .calls
-        .iter_mut()
-        .find(|call| call.stored.entity.id == rtc)
-    else {
+    let Some(call) = draft.state.calls.iter().find(|call| call.stored.entity.id == rtc) else {
         return;
     };
     let private = &call.stored.private;
@@ -130,15 +125,6 @@ fn end_one(draft: &mut Draft, rtc: RtcId, result: Option<&Result<Value, ToolErro
         Some(Err(error)) if error.says_nothing_changed() && !private.unsure => Changed::None,
         Some(Err(_)) | None => Changed::Unknown,
     };
-    if let Some(approval) = call
-        .stored
-        .entity
-        .approval
-        .as_mut()
-        .filter(|a| a.state == ApprovalState::Open)
-    {
-        approval.state = ApprovalState::Withdrawn;
-    }
     let why = match effect {
         Changed::None => "the user stopped the turn; nothing was changed by this call",
         Changed::Applied => "the user stopped the turn; this call had already taken effect",

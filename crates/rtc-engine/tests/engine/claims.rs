@@ -229,9 +229,11 @@ impl Executor {
     }
 
     /// Whether it has got the call.
-    async fn takes(self, bench: &Bench, rtc: RtcId, attempt: u32) -> bool {
+    async fn takes(self, bench: &Bench, rtc: RtcId) -> bool {
         match self {
             Self::Native => {
+                let state = bench.engine.wake(session(1)).await.unwrap();
+                let attempt = state.calls[0].stored.entity.attempt + 1;
                 let mark = Some((json!({}), "digest".to_owned()));
                 let claim = Command::Claim { rtc, attempt, mark };
                 matches!(bench.engine.tell(session(1), claim).await, Ok(Done::Claimed))
@@ -261,7 +263,7 @@ async fn race(rounds: Vec<Vec<Executor>>) -> Result<(), TestCaseError> {
     let mut attempt = 0;
     for executors in rounds {
         let all = executors.iter().map(async |executor| {
-            let has_it = executor.takes(&bench, rtc, attempt + 1).await;
+            let has_it = executor.takes(&bench, rtc).await;
             has_it.then_some(*executor)
         });
         // Asked again, whoever has it still has it.

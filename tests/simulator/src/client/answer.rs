@@ -88,14 +88,16 @@ impl Talk<'_> {
         let Some(error) = reply.get("error") else {
             return self.take_updates(reply["rpc"]["data"]["updates"].take()).await;
         };
-        if let Some(program) = program {
+        let has_failed = self.client.world.with(|facts| facts.has_failed);
+        // After a failure it may be done although it was not told.
+        if let Some(program) = program.filter(|_| !has_failed) {
             self.client.world.with(|facts| {
                 let at = facts.retried.iter().rposition(|id| *id == program);
                 at.map(|at| facts.retried.remove(at))
             });
         }
         let message = error["message"].as_str().unwrap_or_default();
-        if message.starts_with(NO_ROOM) {
+        if message.starts_with(NO_ROOM) || has_failed {
             self.tries_again = true;
             self.answering = None;
         }

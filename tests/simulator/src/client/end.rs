@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::run::SessionEnd;
 use crate::scenario::Scenario;
-use crate::user::{USER, session_id};
+use crate::user::USER;
 use crate::world::World;
 
 /// How often it is looked whether the clients have come to the end of the stream …
@@ -97,8 +97,8 @@ async fn stored(
         (value["id"].as_str().unwrap_or_default().into(), value)
     }
     let mut all = BTreeMap::new();
-    for (number, end) in ends.iter().enumerate() {
-        let session = engine.session(session_id(number)).await?;
+    for end in ends {
+        let session = engine.session(end.id).await?;
         all.extend(session.iter().map(|stored| value(&stored.entity)));
         all.extend(end.turns.iter().map(|stored| value(&stored.entity)));
         all.extend(end.messages.iter().map(|(stored, _)| value(&stored.entity)));

@@ -128,6 +128,8 @@ impl<'a> Talk<'a> {
                         }
                     }
                 }
+                // What it was about to tell could not be read.
+                Some(_) if self.client.world.with(|facts| facts.has_failed) => return Ok(()),
                 Some(end) => return Err(format!("the connection was ended: {end:?}")),
                 None => {
                     self.tries_again = false;
@@ -185,8 +187,7 @@ impl<'a> Talk<'a> {
         };
         let question = u32::try_from(id).ok().and_then(|id| self.questions.remove(&id));
         let question = question.ok_or_else(|| format!("a reply to nothing: {line}"))?;
-        self.replied(question, reply).await?;
-        Ok(Goes::On)
+        self.replied(question, reply).await
     }
 
     async fn pushed(&mut self, push: &mut Value) -> Result<Goes, String> {
@@ -354,16 +355,19 @@ impl<'a> Talk<'a> {
             .await;
     }
 
-    async fn replied(&mut self, question: Question, mut reply: Value) -> Result<(), String> {
+    async fn replied(&mut self, question: Question, mut reply: Value) -> Result<Goes, String> {
         if let Question::Answer(program) = question {
-            return self.answered(program, reply).await;
+            return self.answered(program, reply).await.map(|()| Goes::On);
         }
         if let Some(error) = reply.get("error") {
+            if self.client.world.with(|facts| facts.has_failed) {
+                return Ok(Goes::Off);
+            }
             return Err(format!("an error: {error}"));
         }
         match question {
             Question::Connect => self.subscribe().await,
-            Question::Topic => return self.subscribed(reply["subscribe"].take()).await,
+            Question::Topic => self.subscribed(reply["subscribe"].take()).await?,
             Question::Live | Question::Answer(_) => {}
             Question::History(after) => {
                 self.is_filling = false;
@@ -397,7 +401,7 @@ impl<'a> Talk<'a> {
                 self.has_loaded().await?;
             }
         }
-        Ok(())
+        Ok(Goes::On)
     }
 
     async fn subscribe(&mut self) {

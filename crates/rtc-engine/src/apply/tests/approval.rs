@@ -422,3 +422,13 @@ fn without_a_folder_an_answer_holds_for_the_session_only() {
         );
     }
 }
+
+/// It could not be prepared while the question was on its way.
+#[test]
+fn nobody_is_asked_about_a_call_that_has_ended() {
+    let mut lane = Lane::with_calls(vec![script("a")]);
+    let rtc = lane.open(0);
+    lane.finish(rtc, 0, Err(ToolError::execution("the folder is gone")));
+    let approval = lane.rtc(rtc).approval.as_ref().unwrap();
+    assert_eq!(approval.state, ApprovalState::Withdrawn);
+}

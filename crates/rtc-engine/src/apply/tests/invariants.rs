@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::prompt;
 
-/// Something that happens to a lane. A call is any that there ever was, a turn as well: much comes late.
+/// Something that happens to a lane. A call is an open one, or any that there ever was, and a turn as well: much comes late.
 #[derive(Debug, Clone)]
 enum Event {
     Send,
@@ -45,8 +45,13 @@ const DECISIONS: [ApprovalDecision; 5] = [
     ApprovalDecision::Never,
 ];
 
-/// How many calls and turns the events of one run are about, at most.
-const MANY: u8 = 8;
+/// The calls and turns that events are about: so many of them are those that are open now …
+const OPEN: u8 = 3;
+/// … and up to here they are the first that there ever were.
+const MANY: u8 = 6;
+
+/// Each takes little time, and what has to come together for a fault is rare.
+const CASES: u32 = 2_000;
 
 fn event() -> impl Strategy<Value = Event> {
     let call = || 0..MANY;
@@ -113,13 +118,28 @@ fn calls_of(kind: u8) -> Vec<PlannedCall> {
 impl Lane {
     /// A call that there is or was.
     fn any_call(&self, n: u8) -> Option<RtcId> {
-        self.rtcs.values().nth(n.into()).map(|rtc| rtc.id)
+        match n.checked_sub(OPEN) {
+            None => self
+                .state
+                .calls
+                .get(usize::from(n))
+                .map(|call| call.stored.entity.id),
+            Some(n) => self.rtcs.values().nth(n.into()).map(|rtc| rtc.id),
+        }
+    }
+
+    /// A turn likewise.
+    fn any_turn(&self, n: u8) -> Option<TurnId> {
+        match n.checked_sub(OPEN) {
+            None => self.state.turn.as_ref().map(|turn| turn.entity.id),
+            Some(n) => self.turns.get(usize::from(n)).map(|turn| turn.id),
+        }
     }
 
     /// Tells what happened. Nothing, if there is no such call or turn, or the lane refuses it.
     fn happens(&mut self, event: &Event) -> Option<Done> {
         let device = DeviceId::new(Uuid::nil());
-        let turn = |n: u8| self.turns.get(usize::from(n)).map(|turn| turn.id);
+        let turn = |n: u8| self.any_turn(n);
         let ended = |good: bool| {
             Outcome::of(if good {
                 Ok(json!("r"))
@@ -258,6 +278,8 @@ impl Lane {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
     /// After a stop nothing of that turn begins another one, and nobody is asked anything any more.
     #[test]
     fn after_a_stop_nothing_begins_and_nobody_is_asked(
@@ -343,6 +365,8 @@ impl Said {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
     /// In mode `manual` nothing is changed without a Yes to that very call or a rule that came of one; in every mode but
     /// `bypass` no program runs without. What was forbidden happens in no mode, and nothing does in mode `plan`.
     #[test]
@@ -398,6 +422,8 @@ impl Lane {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
+
     /// Whatever the user says is read by the model in the end, unless they close the session or have it forget.
     #[test]
     fn what_the_user_says_is_read(events in proptest::collection::vec(event(), 1..60)) {
