@@ -5,6 +5,7 @@
 //! whole, only what belongs on a channel, nothing that is not for this client. Then it reaches what the client keeps as
 //! it does where a channel, replies and history meet: twice now and then, and out of order.
 
+mod act;
 mod answer;
 mod end;
 mod kept;

@@ -24,7 +24,7 @@ use crate::points::{Point, Wanted};
 use crate::scenario::Scenario;
 use crate::store::WatchedStore;
 use crate::tools::{self, Bench};
-use crate::user::{self, DEVICE, USER, session_id};
+use crate::user::{self, DEVICE, Others, USER, session_id};
 use crate::world::{Facts, Known, World};
 
 /// How long a store that has stopped is left so, until the user starts the product again.
@@ -176,7 +176,7 @@ async fn live(
             found => found.map_err(|error| format!("session {session}: {error}"))?,
         }
     }
-    let mut others = JoinSet::new();
+    let mut runners = JoinSet::new();
     if scenario.others {
         let places = Arc::new(OneBench(bench));
         let ids = world.clone();
@@ -190,7 +190,7 @@ async fn live(
             world.sabotage,
             ids,
         );
-        others.spawn(would_run);
+        runners.spawn(would_run);
     }
     let mut clients = JoinSet::new();
     let count = if with_clients { scenario.clients.len() } else { 0 };
@@ -198,9 +198,12 @@ async fn live(
         let services = client::services(world, &engine);
         clients.spawn(Client::new(world, scenario, number, services).follow());
     }
-    let others_answer = scenario.clients[..count].iter().any(|plan| plan.answers);
+    let others = Others {
+        answer: scenario.clients[..count].iter().any(|plan| plan.answers),
+        act: scenario.clients[..count].iter().any(|plan| plan.acts),
+    };
     let long = if scenario.thinks { LONG_WITH_THOUGHT } else { LONG };
-    let acting = tokio::time::timeout(long, user::act(world, scenario, &engine, others_answer));
+    let acting = tokio::time::timeout(long, user::act(world, scenario, &engine, others));
     let acted = tokio::select! {
         biased;
         acted = acting => acted,
@@ -218,7 +221,7 @@ async fn live(
         return Ok(Lived::UntilItFailed);
     }
     let (ends, count) = looked?;
-    drop((clients, others));
+    drop((clients, runners));
     executor.shut_down();
     engine.shut_down();
     Ok(Lived::ToTheEnd(ends, count))

@@ -77,6 +77,9 @@ pub struct ClientPlan {
     pub approvals: bool,
     /// It answers for the user.
     pub answers: bool,
+    /// It sends messages, stops and copies for the user. The first message of a session is the user's own, unless that is a
+    /// copy.
+    pub acts: bool,
     /// It takes live text in pieces.
     pub pieces: bool,
     /// Its connections break and are slow, and it is reloaded.
@@ -321,6 +324,7 @@ fn clients(seed: u64) -> Vec<ClientPlan> {
         // Whoever answers is shown what there is to answer.
         approvals: number == 0 && (answers || rng.bool()),
         answers: answers && number == 0,
+        acts: false,
         pieces: rng.bool(),
         troubled: rng.u8(..4) > 0,
     };

@@ -100,6 +100,7 @@ fn smaller_client(client: &ClientPlan) -> Vec<ClientPlan> {
     };
     let all = [
         with(|plan| plan.answers = false),
+        with(|plan| plan.acts = false),
         with(|plan| plan.troubled = false),
         with(|plan| plan.pieces = false),
         with(|plan| plan.begins = Begins::Empty),

@@ -67,10 +67,11 @@ pub(crate) async fn act(
     world: &Arc<World>,
     scenario: &Scenario,
     engine: &Engine,
-    others_answer: bool,
+    others: Others,
 ) -> Result<(), String> {
     let mut position = engine.position();
-    let looks_again = matches!(scenario.broken, Some(Broken::Read { .. }));
+    // Of what a client hears nothing is told here.
+    let looks_again = others.act || matches!(scenario.broken, Some(Broken::Read { .. }));
     for _ in 0..MOST_ACTS {
         position.borrow_and_update();
         let (mut acted, mut over) = (false, true);
@@ -81,7 +82,7 @@ pub(crate) async fn act(
                 scenario,
                 session,
                 plan,
-                others_answer,
+                others,
             };
             match at.look().await {
                 Ok(Look::Acted) => (acted, over) = (true, false),
@@ -144,8 +145,16 @@ struct Session<'a> {
     scenario: &'a Scenario,
     session: usize,
     plan: &'a SessionPlan,
-    /// A client answers for the user.
-    others_answer: bool,
+    others: Others,
+}
+
+/// What a client does for the user.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Others {
+    /// It answers.
+    pub(crate) answer: bool,
+    /// It sends messages but for the first one of a session, stops and copies.
+    pub(crate) act: bool,
 }
 
 impl Session<'_> {
@@ -166,6 +175,7 @@ impl Session<'_> {
         let known = self.known();
         if known.said == 0 {
             return match &self.plan.copy {
+                Some(_) if self.others.act => Ok(Look::Waits),
                 Some(copy) => self.copy(copy).await,
                 None if self.plan.late > 0 && !self.first_has(0, self.plan.late).await? => Ok(Look::Waits),
                 None => self.say(0).await,
@@ -182,6 +192,7 @@ impl Session<'_> {
             return self.set_mode(mode).await;
         }
         if let Some(from) = self.plan.stop
+            && !self.others.act
             && known.stopped.is_none()
             && messages >= from
         {
@@ -202,15 +213,18 @@ impl Session<'_> {
             return Ok(Look::Acted);
         }
         if let Some(from) = self.plan.clears
+            && !self.others.act
             && known.cleared.is_none()
             && messages >= from
         {
             return self.clear().await;
         }
-        if let Some(message) = self.next(&state, &known) {
+        if !self.others.act
+            && let Some(message) = self.next(&state, &known)
+        {
             return self.say(message).await;
         }
-        if !self.others_answer && self.answer(&state).await? {
+        if !self.others.answer && self.answer(&state).await? {
             return Ok(Look::Acted);
         }
         Ok(if !state.is_idle() || known.said < self.plan.messages.len() {

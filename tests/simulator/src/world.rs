@@ -67,6 +67,8 @@ pub enum Sabotage {
     GivesUp,
     /// Whoever is refused a call runs it nevertheless.
     RunsUnclaimed,
+    /// A client that sends something again gives it another id.
+    SendsAnew,
 }
 
 /// What is the case outside of the product. An image of it is a clone.

@@ -198,6 +198,13 @@ fn text_that_comes_late_is_found() {
 }
 
 #[test]
+fn a_message_that_is_sent_anew_under_another_id_is_found() {
+    let what = found_by_a_client(Sabotage::SendsAnew);
+    let seen = ["the user said", "sessions, not", "cleared"];
+    assert!(seen.iter().any(|seen| what.contains(seen)), "{what}");
+}
+
+#[test]
 fn files_that_everybody_changes_at_once_are_found() {
     let failure = found(Sabotage::TakesNoTurns);
     let seen = ["at a time", "somebody came between", "somebody else wrote"];
@@ -273,6 +280,44 @@ fn a_call_that_two_run_is_found() {
     ];
     assert!(seen.iter().any(|seen| failure.what.contains(seen)), "{failure}");
     assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+/// What is rare is there, also in the part of the seeds in which faults are looked for.
+#[test]
+fn whatever_is_rare_happens() {
+    let scenarios: Vec<Scenario> = (0..3_000).map(Scenario::of_seed).collect();
+    let count = |has: fn(&Scenario) -> bool| scenarios.iter().filter(|scenario| has(scenario)).count();
+    for (what, times) in [
+        ("copy", count(Scenario::has_copies)),
+        ("broken disk", count(|scenario| scenario.broken.is_some())),
+        ("jump", count(|scenario| scenario.jump.is_some())),
+        ("thought", count(|scenario| scenario.thinks)),
+        ("others", count(|scenario| scenario.others)),
+        (
+            "clearing",
+            count(|scenario| scenario.sessions.iter().any(|plan| plan.clears.is_some())),
+        ),
+        (
+            "closing",
+            count(|scenario| scenario.sessions.iter().any(|plan| plan.closes)),
+        ),
+        (
+            "late child",
+            count(|scenario| scenario.sessions.iter().any(|plan| plan.late > 0)),
+        ),
+    ] {
+        assert!(times >= 5, "{what}: {times}");
+    }
+    let acts = |scenario: &&Scenario| scenario.clients.iter().any(|client| client.acts);
+    let heard: Vec<String> = scenarios
+        .iter()
+        .filter(acts)
+        .flat_map(|scenario| effects(scenario).unwrap())
+        .collect();
+    for act in ["Say", "Stop", "Copy"] {
+        let what = format!("client 0 hears of {act}");
+        assert!(heard.iter().any(|effect| effect.starts_with(&what)), "{act}");
+    }
 }
 
 /// What a failure is told with is enough to see it again.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::Client;
+use super::act::Act;
 use super::kept::{Taken, is_over, items, waits_for_a_yes};
 use super::services::HERE;
 use crate::Sabotage;
@@ -32,6 +33,8 @@ pub(super) enum Question {
     Sessions,
     /// The turns, messages or calls of a session.
     Records,
+    /// Something that the user does.
+    Act(Act),
     /// An answer for the user; of which call, if a program is to run again by it.
     Answer(Option<Arc<str>>),
 }
@@ -60,6 +63,8 @@ pub(super) struct Talk<'a> {
     held: Option<(u64, Value)>,
     /// The call for which an answer is under way, and what is known of it.
     pub(super) answering: Option<Arc<Value>>,
+    /// Something that the user does is under way.
+    pub(super) is_acting: bool,
     pub(super) tries_again: bool,
     /// Sabotage only: told, and not kept yet.
     behind: Option<Value>,
@@ -88,6 +93,7 @@ impl<'a> Talk<'a> {
             is_filling: false,
             held: None,
             answering: None,
+            is_acting: false,
             tries_again: false,
             behind: None,
             last_live: None,
@@ -113,8 +119,14 @@ impl<'a> Talk<'a> {
         )
         .await;
         loop {
-            let event = if self.held.is_some() || self.tries_again {
-                let time = if self.tries_again { TRY_AGAIN } else { HELD };
+            // Whoever acts also goes by what was acknowledged, of which nothing is told.
+            let looks_again = self.tries_again || self.client.plan.acts;
+            let event = if self.held.is_some() || looks_again {
+                let time = if self.held.is_some() && !self.tries_again {
+                    HELD
+                } else {
+                    TRY_AGAIN
+                };
                 timeout(time, self.peer.receive()).await.ok()
             } else {
                 Some(self.peer.receive().await)
@@ -137,6 +149,7 @@ impl<'a> Talk<'a> {
                 }
             }
             self.answer().await;
+            self.act().await;
         }
     }
 
@@ -359,6 +372,9 @@ impl<'a> Talk<'a> {
         if let Question::Answer(program) = question {
             return self.answered(program, reply).await.map(|()| Goes::On);
         }
+        if let Question::Act(act) = question {
+            return self.acted(act, reply).await.map(|()| Goes::On);
+        }
         if let Some(error) = reply.get("error") {
             if self.client.world.with(|facts| facts.has_failed) {
                 return Ok(Goes::Off);
@@ -368,7 +384,7 @@ impl<'a> Talk<'a> {
         match question {
             Question::Connect => self.subscribe().await,
             Question::Topic => self.subscribed(reply["subscribe"].take()).await?,
-            Question::Live | Question::Answer(_) => {}
+            Question::Live | Question::Act(_) | Question::Answer(_) => {}
             Question::History(after) => {
                 self.is_filling = false;
                 let mut history = reply["history"].take();

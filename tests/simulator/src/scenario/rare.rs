@@ -5,7 +5,9 @@ use fastrand::Rng;
 use super::{Broken, CopyPlan, Folders, Jump, SMALL, Scenario, SessionPlan};
 
 /// One scenario in so many has a copy: it is twice as large, and each of its runs takes twice as long.
-const WITH_COPIES: u8 = 40;
+const WITH_COPIES: u8 = 56;
+/// Of those in which a client acts for the user, one in so many: there are few.
+const ACTING_WITH_COPIES: u8 = 6;
 /// In one of so many the disk of the store breaks.
 const WITH_BROKEN_DISK: u8 = 12;
 
@@ -14,13 +16,16 @@ const WITH_JUMP: u8 = 8;
 /// In one of so many, of those without clients, the user thinks for more than a day.
 const WITH_THOUGHT: u8 = 16;
 /// In one of so many others would run the calls.
-const WITH_OTHERS: u8 = 24;
+const WITH_OTHERS: u8 = 40;
 /// In one of so many, of those without a copy, the history of a session is cleared.
 const WITH_CLEARING: u8 = 16;
 
 /// Adds what is rare.
 pub(super) fn add(scenario: &mut Scenario) {
     let seed = scenario.seed;
+    if let Some(client) = scenario.clients.first_mut() {
+        client.acts = numbers(seed, 8).bool();
+    }
     scenario.sessions.extend(copy(scenario));
     scenario.broken = broken(seed);
     scenario.jump = jump(seed);
@@ -60,7 +65,9 @@ fn numbers(seed: u64, kind: u64) -> Rng {
 
 fn copy(scenario: &Scenario) -> Option<SessionPlan> {
     let mut rng = numbers(scenario.seed, 1);
-    if rng.u8(..WITH_COPIES) > 0 {
+    let acts = scenario.clients.iter().any(|client| client.acts);
+    let one_in = if acts { ACTING_WITH_COPIES } else { WITH_COPIES };
+    if rng.u8(..one_in) > 0 {
         return None;
     }
     let messages = scenario.sessions.first()?.messages.len();
