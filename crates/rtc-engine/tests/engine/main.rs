@@ -11,6 +11,7 @@ mod killed;
 mod lane;
 mod pages;
 mod rpc;
+mod salvage;
 mod scenarios;
 mod time;
 mod trees;
