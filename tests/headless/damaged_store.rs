@@ -4,13 +4,15 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use rtc_tests::Workplace;
 use rtc_tests::dialogue::run;
+use serde_json::Value;
 
 use crate::data_folder::without_rights;
 use crate::full_disk::Disk;
-use crate::place::{alone, project, request, tidy};
+use crate::place::{alone, last_id, project, request, results, shown, tidy};
 
 /// A place with one session.
 fn place() -> Workplace {
@@ -74,10 +76,49 @@ fn a_store_that_cannot_be_read_is_kept_aside_and_the_program_goes_on() {
     let told = ended.stderr;
     assert!(told.contains("the sessions kept so far cannot be read"), "{told}");
     assert!(told.contains(&aside.display().to_string()), "{told}");
+    assert!(told.contains("nothing of it was taken over"), "{told}");
     assert_eq!(place.sessions().len(), 1, "the new one");
+    // Later starts tell it, too, until the folder is moved away.
     let again = alone(&place, "read notes.txt", &["--continue"]);
     assert_eq!(again.code, Some(0));
-    assert!(!again.stderr.contains("moved aside"), "once: {}", again.stderr);
+    assert!(again.stderr.contains("moved aside"), "{}", again.stderr);
+    fs::rename(aside, place.path().join("kept")).expect("it is moved away");
+    let again = alone(&place, "read notes.txt", &["--continue"]);
+    assert_eq!(again.code, Some(0));
+    assert!(!again.stderr.contains("moved aside"), "{}", again.stderr);
+}
+
+#[test]
+fn what_can_be_read_of_a_damaged_store_is_there_at_once() {
+    /// The most that a start may take.
+    const START: Duration = Duration::from_secs(3);
+    let place = place();
+    for number in 0..6 {
+        let text = format!("read notes.txt {number}");
+        assert_eq!(alone(&place, &text, &[]).code, Some(0));
+    }
+    let before = place.sessions();
+    let first = last_id(&place);
+    let said = results(&shown(&place, &first));
+    fs::write(place.data().join("store/store.json"), "{").expect("the header is written");
+    let begun = Instant::now();
+    let ended = run(place.command(&["sessions", "list"]), b"");
+    let took = begun.elapsed();
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(took < START, "{took:?}");
+    assert!(ended.stderr.contains("7 sessions with "), "{}", ended.stderr);
+    assert_eq!(aside(&place).len(), 1);
+    let ids = |sessions: &[Value]| {
+        sessions
+            .iter()
+            .map(|session| session["id"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&place.sessions()), ids(&before), "in their order");
+    assert_eq!(results(&shown(&place, &first)), said);
+    let again = alone(&place, "read notes.txt", &["--continue"]);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_eq!(place.sessions().len(), before.len());
 }
 
 #[test]
@@ -111,7 +152,8 @@ fn a_store_that_was_copied_in_part_is_whole_or_kept_aside() {
                 [aside] => {
                     assert!(files(aside) == damaged, "{case}");
                     assert!(ended.stderr.contains("moved aside"), "{case}");
-                    assert_eq!(place.sessions().len(), 1, "{case}");
+                    let is_nothing = ended.stderr.contains("nothing of it was taken over");
+                    assert_eq!(place.sessions().len(), if is_nothing { 1 } else { 2 }, "{case}");
                     set_aside += 1;
                 }
                 more => panic!("{case}: {more:?}"),

@@ -9,15 +9,17 @@ use rtc_executor::{Executor, Folders};
 use rtc_model::ModelId;
 use rtc_realtime::{Rpc, Services};
 use rtc_script::{Script, Workers};
-use rtc_store::{SledOptions, SledStore, Store};
+use rtc_store::{SetAside, SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
 use rtc_types::{Clock, DeviceId, Project, UserId};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::data::Identity;
 use crate::host::AppHost;
 use crate::port::EnginePort;
 use crate::realtime::Realtime;
+use crate::set_aside::Note;
 use crate::{Config, Error, Instance, Models, SystemClock, Tokens, data, instance, models};
 
 /// What an app is opened with.
@@ -114,23 +116,12 @@ impl App {
             tokio::task::spawn_blocking(move || -> Result<_, Error> {
                 data::is_used(&folder)?;
                 data::make(&folder)?;
-                let aside = data::unused(&folder, &format!("{}.damaged", data::STORE), SystemClock.now());
-                let opened =
-                    SledStore::open_or_set_aside(&folder.join(data::STORE), &aside, &SledOptions::default());
-                let (store, found) = opened.map_err(|error| match error {
-                    // The user knows the folder that was named, not the one within.
-                    rtc_store::Error::Busy { .. } => Error::InUse(folder.clone()),
-                    rtc_store::Error::Io { .. } => Error::Data {
-                        path: folder.clone(),
-                        reason: error.to_string(),
-                    },
-                    other => other.into(),
-                })?;
-                let set_aside = found.map(|found| set_aside(&found, &aside));
-                // What they keep is the content of files of the user: for its owner only.
-                data::make(&folder.join("scratch"))?;
-                data::make(&folder.join("pre-images"))?;
-                Ok((store, data::identity(&folder)?, set_aside))
+                let (store, identity) = open_store(&folder)?;
+                let note = store
+                    .note()
+                    .and_then(|note| serde_json::from_str::<Note>(note).ok());
+                let told = note.and_then(|note| note.due(&folder, SystemClock.now()));
+                Ok((store, identity, told))
             })
         };
         let (store, identity, set_aside) = opening.await.map_err(|error| Error::Data {
@@ -325,19 +316,32 @@ impl App {
     }
 }
 
-/// What the user is told when their store was set aside.
-fn set_aside(found: &rtc_store::Error, aside: &Path) -> String {
-    let detail = match found {
-        rtc_store::Error::Damaged { path, detail } => format!("{}: {detail}", path.display()),
-        other => other.to_string(),
+/// Opens the store of the data folder, or saves what can be read of it. Blocks.
+fn open_store(folder: &Path) -> Result<(SledStore, Identity), Error> {
+    let clock = SystemClock;
+    let aside = data::unused(folder, &format!("{}.damaged", data::STORE), clock.now());
+    let mend = |store, set_aside: &SetAside| {
+        let Identity { user_id, device_id } = data::identity(folder)?;
+        let salvaging = rtc_engine::salvage(store, user_id, device_id, &clock);
+        let salvaged = Handle::current().block_on(salvaging)?;
+        let note = Note::of(set_aside, &salvaged, &aside, clock.now());
+        Ok(serde_json::to_string(&note)?)
     };
-    format!(
-        "the sessions kept so far cannot be read ({detail}). All of it was moved aside to {}, where it is kept as it was \
-         found; nothing of it was taken over, and this start begins with no sessions. To try it again, close the program \
-         and rename that folder back to `{}`",
-        aside.display(),
-        data::STORE
-    )
+    let options = SledOptions::default();
+    let opened = SledStore::open_or_set_aside(&folder.join(data::STORE), &aside, &options, &mend);
+    let (store, _) = opened.map_err(|error| match error {
+        // The user knows the folder that was named, not the one within.
+        rtc_store::Error::Busy { .. } => Error::InUse(folder.to_owned()),
+        rtc_store::Error::Io { .. } => Error::Data {
+            path: folder.to_owned(),
+            reason: error.to_string(),
+        },
+        other => other.into(),
+    })?;
+    // What they keep is the content of files of the user: for its owner only.
+    data::make(&folder.join("scratch"))?;
+    data::make(&folder.join("pre-images"))?;
+    Ok((store, data::identity(folder)?))
 }
 
 /// The file of this program.

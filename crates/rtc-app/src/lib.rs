@@ -11,6 +11,7 @@ mod instance;
 mod models;
 mod port;
 mod realtime;
+mod set_aside;
 mod system_prompt;
 mod tokens;
 

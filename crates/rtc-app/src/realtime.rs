@@ -44,7 +44,7 @@ pub(crate) struct Realtime {
     pub(crate) clock: Arc<dyn Clock>,
     /// The folders of this machine.
     pub(crate) places: Arc<Folders>,
-    /// What was set aside at the start, in words for the user.
+    /// What was set aside at this start or lately, in words for the user.
     pub(crate) set_aside: Option<String>,
     /// The folders that are open, the first one first.
     pub(crate) projects: Mutex<Vec<ProjectId>>,

@@ -2,6 +2,7 @@
 //! `lane.rs` makes the step durable and does what it says.
 
 mod call;
+pub(crate) mod damage;
 mod fork;
 pub(crate) mod lease;
 mod reply;
@@ -188,7 +189,7 @@ fn send_message(draft: &mut Draft, send: Send) -> Result<Done, Error> {
         None => {
             let titles = prompt.filter(|_| is_blank).map(|prompt| prompt.title);
             let title = titles.as_deref().unwrap_or(&send.text);
-            draft.state.session = Some(new_session(draft, send.new_session.clone(), title));
+            draft.state.session = Some(new_session(draft.now, send.new_session.clone(), title));
         }
     }
     Ok(say(draft, send))
@@ -250,7 +251,7 @@ fn clear_history(draft: &mut Draft) -> Result<Done, Error> {
     Ok(Done::Ok)
 }
 
-fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
+pub(crate) fn new_session(now: Timestamp, new: NewSession, text: &str) -> StoredSession {
     let line = text.trim().lines().next().unwrap_or_default();
     let parent = new.parent.as_ref();
     StoredSession::new(
@@ -265,8 +266,8 @@ fn new_session(draft: &Draft, new: NewSession, text: &str) -> StoredSession {
             status: SessionStatus::Active,
             mode: new.mode,
             todo_list: Vec::new(),
-            created_at: draft.now,
-            updated_at: draft.now,
+            created_at: now,
+            updated_at: now,
             closed_at: None,
             deleted_at: None,
             agent_prompt: new.agent_prompt,

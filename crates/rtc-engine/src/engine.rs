@@ -146,7 +146,8 @@ impl Inner {
     /// in the strictest mode that asks at all, and is told why.
     pub(crate) async fn policy(&self, session: &StoredSession) -> Result<Policy, Error> {
         let rules = Rules::load(&*self.records.store, self.records.keys).await?;
-        if rules.are_damaged() {
+        // What is left after a damage was told of with it.
+        if rules.are_unreadable() {
             self.trouble(session.entity.id, &Rules::damaged());
         }
         Ok(Policy {
@@ -439,13 +440,13 @@ impl Engine {
         self.inner.user.projects().await
     }
 
-    /// The user's rules for a project.
+    /// The user's rules for a project, as far as they are left after damage.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] if they cannot be read: what they forbid is not known then.
+    /// [`Error::Unreadable`] if none can be read: what they forbid is not known then.
     pub async fn rules(&self, project: Option<ProjectId>) -> Result<Vec<Rule>, Error> {
         let rules = Rules::load(&*self.inner.records.store, self.inner.records.keys).await?;
-        if rules.are_damaged() {
+        if rules.are_unreadable() {
             return Err(Rules::damaged());
         }
         Ok(rules.concerning(project))

@@ -75,6 +75,11 @@ impl Keys {
         key!(self, b'M', session.as_bytes())
     }
 
+    /// The messages of all sessions.
+    pub(crate) fn all_messages(&self) -> Key {
+        key!(self, b'M')
+    }
+
     pub(crate) fn message(&self, session: SessionId, offset: u32) -> Key {
         key!(self, b'M', session.as_bytes(), &offset.to_be_bytes())
     }
@@ -87,9 +92,17 @@ impl Keys {
         key!(self, b'R', session.as_bytes(), &offset.to_be_bytes())
     }
 
+    pub(crate) fn indexes(&self) -> Key {
+        key!(self, b'I')
+    }
+
     /// From the id of a turn, message or call to its primary key.
     pub(crate) fn index(&self, entity: Uuid) -> Key {
         key!(self, b'I', entity.as_bytes())
+    }
+
+    pub(crate) fn client_ids(&self) -> Key {
+        key!(self, b'K')
     }
 
     /// From a client's id of a message to the message.
@@ -170,6 +183,24 @@ impl Keys {
     /// The project that a key of [`Keys::projects`] is of.
     pub(crate) fn project_of(&self, key: &Key) -> Option<ProjectId> {
         self.id_of(key).map(ProjectId::new)
+    }
+
+    /// The turn, message or call that a key of [`Keys::indexes`] is of.
+    pub(crate) fn entity_of(&self, key: &Key) -> Option<Uuid> {
+        self.id_of(key)
+    }
+
+    /// The session that a key of a message or call is of.
+    pub(crate) fn session_within(&self, key: &Key) -> Option<SessionId> {
+        let id = key.as_bytes().get(USER_END + 1..)?.get(..UUID_BYTES)?;
+        Uuid::from_slice(id).ok().map(SessionId::new)
+    }
+
+    /// The place of a message or call in its session, by its key.
+    pub(crate) fn offset_of(&self, key: &Key) -> Option<u32> {
+        key.as_bytes()
+            .last_chunk()
+            .map(|bytes| u32::from_be_bytes(*bytes))
     }
 
     fn id_of(&self, key: &Key) -> Option<Uuid> {

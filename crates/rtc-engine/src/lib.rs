@@ -20,6 +20,7 @@ mod own_tools;
 mod prompt;
 mod records;
 mod rpc;
+mod salvage;
 mod scenarios;
 mod source;
 mod state;
@@ -39,6 +40,7 @@ pub use keys::Keys;
 pub use own_tools::TodoWrite;
 pub use rpc::Defaults;
 pub use rtc_store::Offset;
+pub use salvage::{Salvaged, salvage};
 pub use state::{Asked, Call, SessionState};
 pub use stored::{
     Lease, Mark, MessagePrivate, Origin, ProviderReply, RtcPrivate, SessionPrivate, Stored, StoredMessage,

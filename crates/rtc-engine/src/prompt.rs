@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rtc_model::{AssistantBlock, Item, Request};
 use rtc_tool::budget;
 use rtc_types::{
-    ContentData, MessageId, MessageRole, RtcStatus, StreamingStatus, ToolCall, TurnId, UserMessage,
+    Content, ContentData, MessageId, MessageRole, RtcStatus, StreamingStatus, ToolCall, TurnId, UserMessage,
 };
 
 use crate::scenarios;
@@ -85,6 +85,14 @@ pub(crate) fn request(context: &TurnContext, messages: &[Arc<Spoken>]) -> Reques
         tools: context.tools.clone(),
         items: items(context, &kept, &outputs, &prompts),
         max_output_tokens: None,
+    }
+}
+
+/// What the user said in a message.
+pub(crate) fn text(content: &Content) -> Option<String> {
+    match content.parse()? {
+        ContentData::Text(text) | ContentData::UserMessage(UserMessage { text, .. }) => Some(text),
+        _ => None,
     }
 }
 

@@ -299,15 +299,16 @@ impl Records {
         self.by_id(rtc.uuid()).await
     }
 
-    /// The message that was sent under this client id.
+    /// The message that was sent under this client id. One that is lost was sent all the same.
     pub(crate) async fn sent(&self, client_id: &rtc_types::ClientId) -> Result<Option<StoredMessage>, Error> {
-        match self
-            .read::<rtc_types::MessageId>(&self.keys.client_id(client_id))
-            .await?
-        {
-            Some(message) => self.by_id(message.uuid()).await,
-            None => Ok(None),
-        }
+        let key = self.keys.client_id(client_id);
+        let Some(message) = self.read::<rtc_types::MessageId>(&key).await? else {
+            return Ok(None);
+        };
+        let found = self.by_id(message.uuid()).await?;
+        found
+            .map(Some)
+            .ok_or_else(|| self.unreadable(&key, "it names nothing"))
     }
 
     pub(crate) async fn by_id<T: DeserializeOwned>(&self, id: uuid::Uuid) -> Result<Option<T>, Error> {

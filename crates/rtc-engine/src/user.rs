@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use rtc_store::{Batch, Entry, Expect, Revision, Store};
 use rtc_types::{DeviceId, Mode, Project, ProjectId, Rule, Stamp};
+use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
+use crate::apply::damage::still_hold;
 use crate::fence::Fence;
 use crate::stored::{decode, encode};
 use crate::{Error, Keys};
@@ -114,13 +116,26 @@ fn is_last(projects: &[Project], known: &Project) -> bool {
     !{ others }.any(|other| other.last_opened() >= known.last_opened())
 }
 
+/// The rules as they are stored.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredRules {
+    Whole(Vec<Rule>),
+    /// After damage: some may be lost.
+    Rest {
+        incomplete: Vec<Rule>,
+    },
+}
+
 /// The rules with the revision that a batch which relied on them requires.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
     rules: Vec<Rule>,
     revision: Option<Revision>,
-    /// What stands in their place and cannot be read.
-    unreadable: Option<Vec<u8>>,
+    /// What stands in their place, where that is not all of them or cannot be read.
+    damaged: Option<Vec<u8>>,
+    /// Whether nothing of it can be read.
+    unreadable: bool,
 }
 
 impl Rules {
@@ -138,24 +153,33 @@ impl Rules {
         };
         let revision = Some(revision);
         match decode(&value) {
-            Ok(rules) => Ok(Self {
+            Ok(StoredRules::Whole(rules)) => Ok(Self {
                 rules,
                 revision,
-                unreadable: None,
+                damaged: None,
+                unreadable: false,
+            }),
+            Ok(StoredRules::Rest { incomplete }) => Ok(Self {
+                rules: incomplete,
+                revision,
+                damaged: Some(value),
+                unreadable: false,
             }),
             Err(error) => {
                 tracing::error!(%error, "the permission rules cannot be read, so that everything is asked");
                 Ok(Self {
                     rules: Vec::new(),
                     revision,
-                    unreadable: Some(value),
+                    damaged: Some(value),
+                    unreadable: true,
                 })
             }
         }
     }
 
+    /// Whether some of them may be lost.
     pub(crate) fn are_damaged(&self) -> bool {
-        self.unreadable.is_some()
+        self.damaged.is_some()
     }
 
     /// What the user is told then.
@@ -178,11 +202,27 @@ impl Rules {
         );
     }
 
-    /// Writes one more. What could not be read is kept elsewhere.
-    pub(crate) fn add(&self, batch: &mut Batch, keys: Keys, rule: Rule) {
-        if let (Some(kept), Some(revision)) = (&self.unreadable, self.revision) {
+    /// Whether nothing of them can be read.
+    pub(crate) fn are_unreadable(&self) -> bool {
+        self.unreadable
+    }
+
+    fn keep_damaged(&self, batch: &mut Batch, keys: Keys) {
+        if let (Some(kept), Some(revision)) = (&self.damaged, self.revision) {
             batch.put(keys.unreadable_rules(revision), kept.clone());
         }
+    }
+
+    /// Some of them may be lost: a refusal still holds, a Yes may have been taken back.
+    pub(crate) fn doubt(&self, batch: &mut Batch, keys: Keys) {
+        self.keep_damaged(batch, keys);
+        let incomplete = still_hold(self.rules.clone());
+        batch.put(keys.rules(), encode(&StoredRules::Rest { incomplete }));
+    }
+
+    /// Writes one more. What could not be read is kept elsewhere.
+    pub(crate) fn add(&self, batch: &mut Batch, keys: Keys, rule: Rule) {
+        self.keep_damaged(batch, keys);
         let mut rules = self.rules.clone();
         rules.push(rule);
         batch.put(keys.rules(), encode(&rules));

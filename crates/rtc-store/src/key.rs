@@ -86,6 +86,11 @@ impl Span {
         }
     }
 
+    /// Where it begins, and what it ends before; nothing of a span without an end.
+    pub(crate) fn into_ends(self) -> Option<(Vec<u8>, Vec<u8>)> {
+        Some((self.start, self.end?))
+    }
+
     /// The span as the bounds that ordered maps take.
     pub(crate) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         let end = match &self.end {

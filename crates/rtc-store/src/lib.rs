@@ -34,5 +34,5 @@ pub use batch::{BATCH_BYTES, Batch, Durability, Expect, INLINE_BYTES, KEY_BYTES,
 pub use error::Error;
 pub use key::Key;
 pub use memory::{Fault, MemoryStore, UNFLUSHED_BATCHES};
-pub use sled_store::{SledOptions, SledStore};
+pub use sled_store::{Mend, SetAside, SledOptions, SledStore, Taken};
 pub use store::{Entry, Epoch, Offset, Position, Receipt, Revision, Room, Store};

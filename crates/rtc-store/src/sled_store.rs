@@ -7,8 +7,11 @@
 //! | `acknowledged` | the revision of the last commit that was flushed ([`acknowledged`]) |
 //! | `db/` | the database, one tree ([`layout`]) |
 //! | `db.original/` | the database as it was, while it is being opened ([`original`]) |
+//! | `set-aside` | what its caller noted when this store took the place of one that was set aside ([`set_aside`]) |
 //! | `blobs/ab/cdef…` | values over 64 KiB, by their BLAKE3 hash ([`blobs`]) |
 //! | `reserve`, `reserve-opening` | room that is given up when the disk fills ([`reserve`]) |
+//!
+//! `store.salvage` beside it is the folder of a store in the making that is to take its place.
 //!
 //! One thread commits ([`committer`]); any thread reads ([`snapshot`]). Reads run on tokio's blocking
 //! threads: sled holds back readers while its own thread writes to the disk, and a page that is not cached is
@@ -26,7 +29,10 @@ mod open;
 mod original;
 mod recent;
 mod reserve;
+mod salvage;
+mod set_aside;
 mod snapshot;
+mod sum;
 
 use std::fs::File;
 use std::io;
@@ -47,6 +53,9 @@ use committer::Request;
 use recent::Recent;
 use reserve::Reserve;
 use snapshot::{Snapshot, Undo, Value};
+
+pub use salvage::Taken;
+pub use set_aside::{Mend, SetAside};
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -90,6 +99,7 @@ struct Shared {
     reading: RwLock<()>,
     folder: PathBuf,
     epoch: Epoch,
+    note: Option<String>,
     _lock: File,
 }
 
@@ -148,18 +158,31 @@ impl SledStore {
         open::open(folder, options)
     }
 
-    /// Opens the store in `folder`; if it cannot be read, its folder is renamed to `aside` as it is, and an empty store
-    /// takes its place. Then what was found is given back, too. The store is locked in between, so that of two processes
-    /// one does it. It blocks.
+    /// Opens the store in `folder`. If that cannot be read, another one takes its place, with all values that can still be
+    /// read, and the folder is renamed to `aside` as it is. What has become of it is given back, too.
+    ///
+    /// `mend` is given the new store before it takes that place, to make whole what was taken over, and gives what is to be
+    /// noted: [`SledStore::note`] of this and every later opening. If it fails, it is called once more, with an empty store.
+    /// Streams begin anew, in another epoch. Wherever the process ends in between, the next opening
+    /// finds the store as it was, or the new one whole.
+    ///
+    /// The store is locked from beginning to end, so that of two processes one does it. It blocks.
     ///
     /// # Errors
-    /// Those of [`SledStore::open`]; [`Error::Damaged`] if the folder cannot be renamed.
+    /// Those of [`SledStore::open`]; [`Error::Damaged`] if the folder cannot be renamed, or another store cannot be made.
+    /// The folder is then as it was.
     pub fn open_or_set_aside(
         folder: &Path,
         aside: &Path,
         options: &SledOptions,
-    ) -> Result<(Self, Option<Error>), Error> {
-        open::open_or_set_aside(folder, aside, options)
+        mend: Mend<'_>,
+    ) -> Result<(Self, Option<SetAside>), Error> {
+        set_aside::open(folder, aside, options, mend)
+    }
+
+    /// What was noted when this store took the place of one that was set aside.
+    pub fn note(&self) -> Option<&str> {
+        self.shared.note.as_deref()
     }
 
     /// The process that has the store in `folder` open, by its number; nothing if none has, or it does not say who it

@@ -15,6 +15,8 @@ mod lost_tail;
 mod model;
 #[path = "contract/reads.rs"]
 mod reads;
+#[path = "contract/salvage.rs"]
+mod salvage;
 #[path = "contract/streams.rs"]
 mod streams;
 

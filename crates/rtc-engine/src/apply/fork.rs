@@ -24,7 +24,7 @@ pub(super) fn fork(draft: &mut Draft, fork: Fork) -> Result<Done, Error> {
         title,
         history,
     } = fork;
-    let mut session = new_session(draft, send.new_session.clone(), &send.text);
+    let mut session = new_session(draft.now, send.new_session.clone(), &send.text);
     session.entity.title = title;
     session.private.origin = Some(origin);
     draft.state.session = Some(session);

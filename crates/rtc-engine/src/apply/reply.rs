@@ -196,7 +196,7 @@ fn end_with(draft: &mut Draft, turn: TurnId, error: ErrorContent) {
     draft.end_turn(TurnStatus::Failed);
 }
 
-fn write_error(draft: &mut Draft, turn: TurnId, error: ErrorContent) {
+pub(super) fn write_error(draft: &mut Draft, turn: TurnId, error: ErrorContent) {
     if let Some(active) = &mut draft.state.turn {
         active.entity.error_message = Some(error.message.clone());
     }

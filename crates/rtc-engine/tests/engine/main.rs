@@ -14,6 +14,7 @@ mod lane;
 mod pages;
 mod restarts;
 mod rpc;
+mod salvage;
 mod scenarios;
 mod strangers;
 mod time;

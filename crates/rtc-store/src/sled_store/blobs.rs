@@ -90,6 +90,34 @@ impl Blobs {
         Ok(())
     }
 
+    /// Gives a blob of another store, in its folder `blobs`, a name here as well: neither store ever writes into one.
+    /// Whether it is there. Its name is on the device after [`Blobs::sync`].
+    pub(super) fn share(&self, hash: &Hash, others: &Path) -> Result<bool, Error> {
+        let (theirs, ours) = (blob_path(others, hash), self.path(hash));
+        let shard = ours.parent().unwrap_or(&self.folder);
+        files::create_folder(shard).map_err(|error| Error::file("create the folder", shard, error))?;
+        // Where there are no second names it is copied.
+        let shared = fs::hard_link(&theirs, &ours).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Ok(()),
+            io::ErrorKind::NotFound => Err(error),
+            _ => fs::read(&theirs).and_then(|content| files::write_synced(&ours, &content)),
+        });
+        match shared {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::file("name the file", &ours, error)),
+        }
+    }
+
+    /// Waits until all names are on the device.
+    pub(super) fn sync(&self) -> Result<(), Error> {
+        let folders = self.list(&self.folder)?;
+        for folder in folders.iter().chain([&self.folder]).filter(|path| path.is_dir()) {
+            files::sync_folder(folder).map_err(|error| Error::file("sync the folder", folder, error))?;
+        }
+        Ok(())
+    }
+
     /// The content of a blob, checked against its name.
     pub(super) fn read(&self, hash: &Hash, len: u64) -> Result<Vec<u8>, Error> {
         let path = self.path(hash);
@@ -140,10 +168,14 @@ impl Blobs {
     }
 
     fn path(&self, hash: &Hash) -> PathBuf {
-        let hex = blake3::Hash::from_bytes(*hash).to_hex();
-        let (shard, rest) = hex.split_at(2);
-        self.folder.join(shard).join(rest)
+        blob_path(&self.folder, hash)
     }
+}
+
+fn blob_path(folder: &Path, hash: &Hash) -> PathBuf {
+    let hex = blake3::Hash::from_bytes(*hash).to_hex();
+    let (shard, rest) = hex.split_at(2);
+    folder.join(shard).join(rest)
 }
 
 fn file_name(path: &Path) -> String {

@@ -13,6 +13,7 @@ use super::group::{Evaluated, Group};
 use super::header::{Header, Schema};
 use super::layout::{self, Hash};
 use super::snapshot::{Undo, database_failure};
+use super::sum::Sum;
 use super::{Change, Shared, files};
 use crate::{Error, Receipt, Revision};
 
@@ -41,6 +42,8 @@ pub(super) struct Committer {
     pub(super) device: File,
     pub(super) schema: Schema,
     pub(super) revision: Revision,
+    /// The sum over all rows; `None` in a database that an earlier version wrote and that is too large to be counted.
+    pub(super) sum: Option<Sum>,
     /// Where it is noted what is on the device.
     pub(super) acknowledged: Acknowledged,
     /// What the header says already.
@@ -123,7 +126,7 @@ impl Committer {
     fn apply(&mut self, changes: Vec<Change>) -> Result<Vec<Result<Receipt, Error>>, Error> {
         let shared = Arc::clone(&self.shared);
         let tree = shared.database.tree();
-        let mut group = Group::new(tree, &shared.blobs, &shared.folder, self.revision);
+        let mut group = Group::new(tree, &shared.blobs, &shared.folder, self.revision, self.sum);
         let mut verdicts = Vec::with_capacity(changes.len());
         for change in changes {
             verdicts.push(group.take(change)?);
@@ -136,6 +139,7 @@ impl Committer {
             before,
             values,
             revision,
+            sum,
             unnamed,
             unsynced,
             flushed,
@@ -150,6 +154,7 @@ impl Committer {
         tree.apply_batch(writes)
             .map_err(|error| database_failure("write the database", &shared.folder, error))?;
         self.revision = revision;
+        self.sum = sum;
         self.unnamed.extend(unnamed);
         self.unnamed.truncate(UNNAMED_BLOBS);
         self.unflushed = true;

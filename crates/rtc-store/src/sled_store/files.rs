@@ -82,6 +82,45 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Waits until the name of a folder is on the device.
+pub(super) fn sync_parent(folder: &Path) -> io::Result<()> {
+    sync_folder(parent(folder))
+}
+
+/// The folder above one.
+pub(super) fn parent(folder: &Path) -> &Path {
+    match folder.parent() {
+        // The parent of a single relative name is written as nothing.
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => folder,
+    }
+}
+
+/// Whether an open file is the one at this path.
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let found = (file.metadata(), fs::metadata(path));
+        matches!(found, (Ok(file), Ok(there)) if (file.dev(), file.ino()) == (there.dev(), there.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        // What is open cannot be renamed.
+        let _ = (file, path);
+        true
+    }
+}
+
+/// Removes a folder with all that is in it; one that is not there is no error.
+pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// The bytes that may still be written to the file system of `path`; `None` where that cannot be told.
 pub(super) fn free_bytes(path: &Path) -> Option<u64> {
     #[cfg(unix)]

@@ -10,6 +10,7 @@ use super::blobs::Blobs;
 use super::layout::{self, Hash, Head};
 use super::recent::Written;
 use super::snapshot::{Undo, database_failure};
+use super::sum::Sum;
 use super::{Change, Content};
 use crate::{Entry, Error, Expect, Key, Offset, Receipt, Revision};
 
@@ -18,6 +19,7 @@ pub(super) struct Group<'a> {
     blobs: &'a Blobs,
     folder: &'a Path,
     revision: Revision,
+    sum: Option<Sum>,
     writes: BTreeMap<Vec<u8>, Option<IVec>>,
     before: Undo,
     values: Vec<(Key, Written)>,
@@ -35,6 +37,8 @@ pub(super) struct Evaluated {
     pub(super) values: Vec<(Key, Written)>,
     /// The revision of the last batch that was accepted.
     pub(super) revision: Revision,
+    /// The sum over all rows.
+    pub(super) sum: Option<Sum>,
     /// Blobs that may have lost their last name.
     pub(super) unnamed: BTreeSet<Hash>,
     /// Folders whose new names have to be on the device first.
@@ -47,12 +51,20 @@ pub(super) struct Evaluated {
 type Verdict = Result<Receipt, Error>;
 
 impl<'a> Group<'a> {
-    pub(super) fn new(tree: &'a sled::Tree, blobs: &'a Blobs, folder: &'a Path, revision: Revision) -> Self {
+    /// A group on what was committed last: its revision, and the sum over its rows if it is known.
+    pub(super) fn new(
+        tree: &'a sled::Tree,
+        blobs: &'a Blobs,
+        folder: &'a Path,
+        revision: Revision,
+        sum: Option<Sum>,
+    ) -> Self {
         Group {
             tree,
             blobs,
             folder,
             revision,
+            sum,
             writes: BTreeMap::new(),
             before: Undo::new(),
             values: Vec::new(),
@@ -109,6 +121,17 @@ impl<'a> Group<'a> {
             Some(self.revision.0.to_be_bytes().to_vec()),
         )?;
         let mut writes = sled::Batch::default();
+        if let Some(sum) = &mut self.sum {
+            for (key, value) in &self.writes {
+                if let Some(Some(before)) = self.before.get(key) {
+                    sum.remove(key, before);
+                }
+                if let Some(value) = value {
+                    sum.add(key, value);
+                }
+            }
+            writes.insert(layout::SUM_KEY, sum.encode(self.revision));
+        }
         for (key, value) in self.writes {
             match value {
                 Some(value) => writes.insert(key, value),
@@ -120,6 +143,7 @@ impl<'a> Group<'a> {
             before: self.before,
             values: self.values,
             revision: self.revision,
+            sum: self.sum,
             unnamed: self.unnamed,
             unsynced: self.unsynced,
             flushed: self.flushed,

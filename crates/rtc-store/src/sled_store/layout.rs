@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `m:schema` | JSON: schema, oldest reader, epoch |
 //! | `m:revision` | u64: revision of the last commit |
+//! | `m:sum` | a sum over the other rows ([`sum`](super::sum)) |
 //! | `k` key | record: a caller's value |
 //! | `o` stream | u64: offset of the last row |
 //! | `s` u16 length of stream, stream, u64 offset | record: a row of a stream |
@@ -25,6 +26,7 @@ pub(super) const CHUNK_BYTES: usize = 4096;
 
 pub(super) const SCHEMA_KEY: &[u8] = b"m:schema";
 pub(super) const REVISION_KEY: &[u8] = b"m:revision";
+pub(super) const SUM_KEY: &[u8] = b"m:sum";
 
 const VALUE: u8 = b'k';
 const COUNTER: u8 = b'o';

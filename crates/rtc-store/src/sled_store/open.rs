@@ -18,7 +18,8 @@ use super::original::Original;
 use super::recent::Recent;
 use super::reserve::Reserve;
 use super::snapshot::{Undo, database_failure};
-use super::{Database, Shared, SledOptions, SledStore, files, layout};
+use super::sum::Sum;
+use super::{Database, Shared, SledOptions, SledStore, files, layout, set_aside};
 use crate::{Error, Revision};
 
 /// How often a lock is tried that may be free in a moment: sled's own of a database just closed in this process, and ours
@@ -40,45 +41,9 @@ pub(super) fn open(folder: &Path, options: &SledOptions) -> Result<SledStore, Er
     start(committer, requests)
 }
 
-/// See [`SledStore::open_or_set_aside`](super::SledStore::open_or_set_aside).
-pub(super) fn open_or_set_aside(
-    folder: &Path,
-    aside: &Path,
-    options: &SledOptions,
-) -> Result<(SledStore, Option<Error>), Error> {
-    let lock = lock_folder(folder)?;
-    let found = match load(folder, options) {
-        Ok(loaded) => {
-            let (committer, requests) = loaded.locked(folder, lock);
-            return Ok((start(committer, requests)?, None));
-        }
-        Err(error @ Error::Damaged { .. }) => error,
-        Err(error) => return Err(error),
-    };
-    check_system(folder)?;
-    fs::rename(folder, aside)
-        .and_then(|()| sync_parent(folder))
-        .map_err(|error| {
-            Error::damaged(
-                folder,
-                format!("{found}; moving it to {} failed: {error}", aside.display()),
-            )
-        })?;
-    let store = open(folder, options).map_err(|error| {
-        let told = format!(
-            "{found}; it is kept at {}, and no other one can be made: {error}",
-            aside.display()
-        );
-        Error::damaged(folder, told)
-    })?;
-    // Until now, so that nobody has looked at the folder in between.
-    drop(lock);
-    Ok((store, Some(found)))
-}
-
 /// Refuses to take a store for damaged where it may be the system that fails: sled panics where it can have no thread, and
 /// takes an end that it cannot read for the end.
-fn check_system(folder: &Path) -> Result<(), Error> {
+pub(super) fn check_system(folder: &Path) -> Result<(), Error> {
     thread::Builder::new()
         .spawn(|| ())
         .map_err(|error| Error::file("start a thread for", folder, error))?
@@ -125,25 +90,46 @@ pub(super) fn prepare(
 }
 
 /// Makes the folder if need be, and takes its lock.
-fn lock_folder(folder: &Path) -> Result<File, Error> {
-    files::create_folder(folder).map_err(|error| Error::file("create the folder", folder, error))?;
-    take_lock(folder)
+pub(super) fn lock_folder(folder: &Path) -> Result<File, Error> {
+    let mut tries = 0;
+    loop {
+        let lock = {
+            let _alone = set_aside::alone(folder)?;
+            set_aside::finish(folder)?;
+            files::create_folder(folder).map_err(|error| Error::file("create the folder", folder, error))?;
+            open_lock(folder)?
+        };
+        let lock = take_lock(folder, lock)?;
+        tries += 1;
+        if files::is_at(&lock, &folder.join("lock")) {
+            return Ok(lock);
+        }
+        // The folder was set aside while its lock was waited for.
+        if tries == LOCK_TRIES {
+            return Err(Error::Busy {
+                folder: folder.to_owned(),
+            });
+        }
+    }
 }
 
 /// What is in the folder of a store, which is locked.
-struct Loaded {
-    database: Database,
-    blobs: Blobs,
+pub(super) struct Loaded {
+    pub(super) database: Database,
+    pub(super) blobs: Blobs,
     reserve: Reserve,
-    device: File,
+    pub(super) device: File,
     schema: Schema,
-    revision: Revision,
-    acknowledged: Acknowledged,
+    pub(super) revision: Revision,
+    pub(super) sum: Option<Sum>,
+    pub(super) acknowledged: Acknowledged,
     header_revision: Revision,
+    /// See [`set_aside::NOTE`].
+    note: Option<String>,
 }
 
 impl Loaded {
-    fn locked(self, folder: &Path, lock: File) -> (Committer, mpsc::Sender<Request>) {
+    pub(super) fn locked(self, folder: &Path, lock: File) -> (Committer, mpsc::Sender<Request>) {
         let shared = Arc::new(Shared {
             database: self.database,
             blobs: self.blobs,
@@ -153,6 +139,7 @@ impl Loaded {
             reading: RwLock::new(()),
             folder: folder.to_owned(),
             epoch: self.schema.epoch(),
+            note: self.note,
             _lock: lock,
         });
         let (sender, requests) = mpsc::channel(QUEUE_BATCHES);
@@ -162,6 +149,7 @@ impl Loaded {
             device: self.device,
             schema: self.schema,
             revision: self.revision,
+            sum: self.sum,
             acknowledged: self.acknowledged,
             header_revision: self.header_revision,
             stopped: None,
@@ -173,7 +161,7 @@ impl Loaded {
 }
 
 /// Reads the store. One that is damaged is left as it was found.
-fn load(folder: &Path, options: &SledOptions) -> Result<Loaded, Error> {
+pub(super) fn load(folder: &Path, options: &SledOptions) -> Result<Loaded, Error> {
     let header = Header::read(folder)?;
     let database = folder.join("db");
     if header.is_some() {
@@ -217,9 +205,11 @@ fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) 
         .metadata()
         .map_err(file_error("look at the file", &path))?
         .len();
-    if length <= MOST_READ_THROUGH {
-        read_through(tree, &path)?;
-    }
+    let counted = if length <= MOST_READ_THROUGH {
+        Some(read_through(tree, &path)?)
+    } else {
+        None
+    };
 
     let (schema, revision) = match (read_schema(tree, &path)?, header) {
         (Some(schema), _) => {
@@ -239,6 +229,14 @@ fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) 
     if revision < noted {
         return Err(ends_early(&path, revision, noted));
     }
+    let sum = match (read_sum(tree, &path, revision)?, counted) {
+        (Some(noted), Some(counted)) if noted != counted => {
+            return Err(Error::damaged(&path, "some of its rows are gone"));
+        }
+        (Some(noted), _) => Some(noted),
+        // The version that wrote last kept none.
+        (None, counted) => counted,
+    };
     let blobs = Blobs::open(folder)?;
     settle(folder, &path, &device, header.is_some()).map_err(file_error("sync the database", &path))?;
     let header_revision = match header {
@@ -266,25 +264,27 @@ fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) 
         device,
         schema,
         revision,
+        sum,
         acknowledged,
         header_revision,
+        note: fs::read_to_string(folder.join(set_aside::NOTE)).ok(),
     })
 }
 
-/// Waits until the name of a folder is on the device.
-fn sync_parent(folder: &Path) -> io::Result<()> {
-    match folder.parent() {
-        // The parent of a single relative name is written as nothing.
-        Some(parent) if parent.as_os_str().is_empty() => files::sync_folder(Path::new(".")),
-        Some(parent) => files::sync_folder(parent),
-        None => Ok(()),
-    }
-}
-
-/// Reads every page once: after one that it cannot read sled does nothing more, so that is told before anything has begun.
-fn read_through(tree: &sled::Tree, path: &Path) -> Result<(), Error> {
+/// Reads every page once, so that one which cannot be read is told before anything has begun, and gives the sum over all
+/// rows.
+fn read_through(tree: &sled::Tree, path: &Path) -> Result<Sum, Error> {
     // sled panics on some damages.
-    let read = catch_unwind(AssertUnwindSafe(|| tree.iter().try_for_each(|row| row.map(drop))));
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        let mut sum = Sum::default();
+        for row in tree.iter() {
+            let (key, row) = row?;
+            if Sum::counts(&key) {
+                sum.add(&key, &row);
+            }
+        }
+        Ok(sum)
+    }));
     match read {
         Ok(read) => read.map_err(|error| database_failure("read the database", path, error)),
         Err(_) => Err(Error::damaged(path, "the database panicked on it")),
@@ -297,10 +297,13 @@ fn ends_early(path: &Path, revision: Revision, acknowledged: Revision) -> Error 
     Error::damaged(path, detail)
 }
 
-fn take_lock(folder: &Path) -> Result<File, Error> {
+pub(super) fn open_lock(folder: &Path) -> Result<File, Error> {
     let path = folder.join("lock");
-    let mut lock =
-        files::open_private(&path, false).map_err(|error| Error::file("open the lock", &path, error))?;
+    files::open_private(&path, false).map_err(|error| Error::file("open the lock", &path, error))
+}
+
+pub(super) fn take_lock(folder: &Path, mut lock: File) -> Result<File, Error> {
+    let path = folder.join("lock");
     let mut tries = 0;
     loop {
         tries += 1;
@@ -367,7 +370,7 @@ fn is_alive(_process: u32) -> bool {
     true
 }
 
-fn open_database(path: &Path, options: &SledOptions) -> Result<Database, Error> {
+pub(super) fn open_database(path: &Path, options: &SledOptions) -> Result<Database, Error> {
     let config = || {
         sled::Config::new()
             .path(path)
@@ -446,14 +449,14 @@ fn is_lock_failure(error: &io::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
-fn read_schema(tree: &sled::Tree, path: &Path) -> Result<Option<Schema>, Error> {
+pub(super) fn read_schema(tree: &sled::Tree, path: &Path) -> Result<Option<Schema>, Error> {
     let row = tree.get(layout::SCHEMA_KEY);
     let row = row.map_err(|error| database_failure("read the database", path, error))?;
     let schema = row.map(|row| serde_json::from_slice(&row)).transpose();
     schema.map_err(|error| Error::damaged(path, error.to_string()))
 }
 
-fn read_revision(tree: &sled::Tree, path: &Path) -> Result<Revision, Error> {
+pub(super) fn read_revision(tree: &sled::Tree, path: &Path) -> Result<Revision, Error> {
     let row = tree.get(layout::REVISION_KEY);
     let row = row.map_err(|error| database_failure("read the database", path, error))?;
     match row {
@@ -463,6 +466,13 @@ fn read_revision(tree: &sled::Tree, path: &Path) -> Result<Revision, Error> {
         },
         None => Ok(Revision(0)),
     }
+}
+
+/// The sum that was written with the last commit, if one was.
+fn read_sum(tree: &sled::Tree, path: &Path, revision: Revision) -> Result<Option<Sum>, Error> {
+    let row = tree.get(layout::SUM_KEY);
+    let row = row.map_err(|error| database_failure("read the database", path, error))?;
+    Ok(row.and_then(|row| Sum::decode(&row, revision)))
 }
 
 /// Makes an empty store of an empty database.
@@ -485,7 +495,7 @@ fn settle(folder: &Path, path: &Path, device: &File, has_header: bool) -> io::Re
         let settings = File::options().write(true).open(path.join("conf"))?;
         settings.sync_all()?;
         files::sync_folder(path)?;
-        sync_parent(folder)?;
+        files::sync_parent(folder)?;
     }
     files::sync_folder(folder)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rtc_store::{Batch, Error, INLINE_BYTES, Key, Offset, SledOptions, SledStore, Store};
 use tempfile::tempdir;
 
-use crate::harness::open;
+use crate::harness::{open, open_or_set_aside};
 
 fn refused(folder: &Path) -> Error {
     SledStore::open(folder, &SledOptions::default()).unwrap_err()
@@ -131,7 +131,7 @@ async fn a_newer_store_is_refused_and_stays_as_it_was() {
     fs::write(&path, serde_json::to_string(&fields).unwrap()).unwrap();
     let before = content(folder.path());
     let aside = folder.path().with_extension("aside");
-    let opened = SledStore::open_or_set_aside(folder.path(), &aside, &SledOptions::default());
+    let opened = open_or_set_aside(folder.path(), &aside);
     assert!(matches!(opened, Err(Error::NewerSchema { found: 7, .. })));
     assert!(content(folder.path()) == before && !aside.exists());
 
@@ -170,31 +170,31 @@ async fn a_newer_database_is_refused_also_without_its_header() {
 #[tokio::test]
 async fn a_damaged_store_is_refused_and_kept() {
     type Damage = fn(&Path);
-    let damages: &[(&str, Damage)] = &[
-        ("garbage in the database", |folder| {
+    let damages: &[(&str, bool, Damage)] = &[
+        ("garbage in the database", false, |folder| {
             let path = folder.join("db/db");
             let length = fs::metadata(&path).unwrap().len() as usize;
             fs::write(&path, vec![0xa5; length]).unwrap();
         }),
-        ("an empty database", |folder| {
+        ("an empty database", false, |folder| {
             fs::write(folder.join("db/db"), "").unwrap()
         }),
-        ("no database", |folder| {
+        ("no database", false, |folder| {
             fs::remove_dir_all(folder.join("db")).unwrap()
         }),
-        ("garbage in its configuration", |folder| {
+        ("garbage in its configuration", true, |folder| {
             fs::write(folder.join("db/conf"), [0xff; 64]).unwrap()
         }),
-        ("garbage in the header", |folder| {
+        ("garbage in the header", true, |folder| {
             fs::write(folder.join("store.json"), "{").unwrap()
         }),
-        ("an older database", |folder| {
+        ("an older database", true, |folder| {
             let path = folder.join("store.json");
             let header = fs::read_to_string(&path).unwrap();
             fs::write(path, header.replace("\"revision\":30", "\"revision\":31")).unwrap();
         }),
     ];
-    for (name, damage) in damages {
+    for (name, can_be_saved, damage) in damages {
         let folder = tempdir().unwrap();
         let store = open(folder.path());
         for number in 0..30 {
@@ -213,20 +213,22 @@ async fn a_damaged_store_is_refused_and_kept() {
 
         // Set aside it is as it was found, too, and another one takes its place.
         let aside = folder.path().with_extension("aside");
-        let (store, found) =
-            SledStore::open_or_set_aside(folder.path(), &aside, &SledOptions::default()).unwrap();
-        assert!(matches!(found, Some(Error::Damaged { .. })), "{name}: {found:?}");
+        let (store, found) = open_or_set_aside(folder.path(), &aside).unwrap();
+        let found = found.unwrap();
+        assert!(matches!(found.found, Error::Damaged { .. }), "{name}: {found:?}");
+        assert_eq!(store.note(), Some("noted"));
         let moved = |(path, bytes): (PathBuf, Vec<u8>)| {
             (aside.join(path.strip_prefix(folder.path()).unwrap()), bytes)
         };
         let before: Vec<_> = before.into_iter().map(moved).collect();
         assert!(content(&aside) == before, "{name}: it is kept as it was found");
-        assert!(store.get(&Key::from("1")).await.unwrap().is_none());
+        let is_saved = store.get(&Key::from("1")).await.unwrap().is_some();
+        assert_eq!(is_saved, *can_be_saved, "{name}");
+        assert_eq!(found.taken.is_ok(), is_saved, "{name}: {found:?}");
         put(&store, "1", "anew").await;
         drop(store);
         let another = folder.path().with_extension("another");
-        let (store, found) =
-            SledStore::open_or_set_aside(folder.path(), &another, &SledOptions::default()).unwrap();
+        let (store, found) = open_or_set_aside(folder.path(), &another).unwrap();
         assert!(
             found.is_none() && !another.exists(),
             "{name}: what is whole stays"
@@ -244,7 +246,7 @@ async fn a_damaged_store_that_cannot_be_set_aside_is_refused() {
     fs::write(folder.path().join("store.json"), "{").unwrap();
     let before = content(folder.path());
     let aside = folder.path().join("no/such/folder");
-    let error = SledStore::open_or_set_aside(folder.path(), &aside, &SledOptions::default()).unwrap_err();
+    let error = open_or_set_aside(folder.path(), &aside).unwrap_err();
     assert!(
         matches!(&error, Error::Damaged { .. }) && error.to_string().contains("No such file"),
         "{error}"

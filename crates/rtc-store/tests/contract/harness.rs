@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rtc_store::{Batch, Error, Key, MemoryStore, Receipt, SledOptions, SledStore, Store};
+use rtc_store::{Batch, Error, Key, MemoryStore, Receipt, SetAside, SledOptions, SledStore, Store};
 use tempfile::TempDir;
 
 pub(crate) enum Harness {
@@ -43,6 +43,12 @@ impl Harness {
 
 pub(crate) fn open(folder: &Path) -> SledStore {
     SledStore::open(folder, &SledOptions::default()).unwrap()
+}
+
+/// Opens a store, or sets it aside; what is taken over stays as it is.
+pub(crate) fn open_or_set_aside(folder: &Path, aside: &Path) -> Result<(SledStore, Option<SetAside>), Error> {
+    let mend = |_, _: &SetAside| Ok("noted".to_owned());
+    SledStore::open_or_set_aside(folder, aside, &SledOptions::default(), &mend)
 }
 
 /// A batch, built in place.

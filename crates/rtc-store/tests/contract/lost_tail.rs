@@ -183,3 +183,34 @@ async fn a_page_that_cannot_be_read_is_told_when_the_store_is_opened() {
     }
     assert!(told > 5, "{told}");
 }
+
+/// A number that looks random; the same for the same seed.
+fn scattered(seed: u64) -> u64 {
+    let mixed = (seed ^ (seed >> 30)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ (mixed >> 31)
+}
+
+/// How many bytes are flipped, one at a time.
+const FLIPS: u64 = 300;
+
+#[tokio::test]
+async fn a_byte_flipped_anywhere_in_a_log_of_several_segments_is_told_or_harmless() {
+    const SEGMENT: usize = 512 * 1024;
+    let killed = Killed::after(420, 3_000).await;
+    let log = killed.log();
+    let end = end_of(log);
+    assert!(end > 3 * SEGMENT, "{end}");
+    let mut told = 0;
+    for seed in 0..FLIPS {
+        let place = usize::try_from(scattered(seed) % end as u64).unwrap();
+        let outcome = killed.outcome(&flipped(log, place)).await;
+        assert_ne!(outcome, Outcome::Lost, "byte {place} of {end} flipped");
+        told += u64::from(outcome == Outcome::Told);
+    }
+    println!(
+        "{told} of {FLIPS} flips were told, in {} segments",
+        end / SEGMENT + 1
+    );
+    assert!(told > FLIPS / 10, "{told}");
+}
