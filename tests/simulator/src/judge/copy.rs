@@ -90,7 +90,7 @@ fn requests(number: usize, plan: &CopyPlan, copy: &SessionEnd, facts: &Facts) ->
     let has_it = |asked: &&std::sync::Arc<Asked>| asked.whole.contains(&anew);
     let answered = of(0).find(has_it);
     // Where nobody asked the model for that message, what was asked before is the beginning of it.
-    let Some(source) = answered.or_else(|| of(0).last()) else {
+    let Some(source) = answered.or_else(|| of(0).next_back()) else {
         return Ok(());
     };
     let source = source
