@@ -5,14 +5,14 @@ fn device(forgets: fn(&SystemCall) -> bool) -> Device {
     let folder = tempfile::tempdir().expect("a temporary folder");
     fs::write(folder.path().join("old"), "o".repeat(3 * SECTOR)).expect("a file is written");
     let mut device = Device::new(folder.path(), forgets);
-    device.root = PathBuf::from("/root");
+    device.root = PathBuf::from("/disk");
     device
 }
 
 fn call(path: &str, change: Change, content: &str) -> SystemCall {
     SystemCall {
         name: "",
-        path: Path::new("/root").join(path),
+        path: Path::new("/disk").join(path),
         content: content.as_bytes().to_vec(),
         change,
         moment: Moment::Before,
@@ -40,7 +40,7 @@ fn left(device: &Device, reached: Reached, seed: u64) -> String {
 }
 
 fn from(name: &str, exchanges: bool) -> Change {
-    let from = Path::new("/root").join(name);
+    let from = Path::new("/disk").join(name);
     Change::Rename { from, exchanges }
 }
 
@@ -67,7 +67,7 @@ fn content_is_there_when_the_file_was_flushed_and_a_name_when_its_folder_was() {
         (
             "twice",
             Change::Link {
-                from: "/root/sub/it".into(),
+                from: "/disk/sub/it".into(),
             },
             "",
         ),
@@ -86,14 +86,14 @@ fn content_is_there_when_the_file_was_flushed_and_a_name_when_its_folder_was() {
     new= old=ooo           | new=n old=ooo          |        Sync
     new=n old=ooo          | new=n old=ooo          | new    Sync
     new=n old=ooo          | new=n old=ooo          | new    Write(None)
-    new=n old=ooo          | new=ooo old=n          | old    Rename { from: "/root/new", exchanges: true }
+    new=n old=ooo          | new=ooo old=n          | old    Rename { from: "/disk/new", exchanges: true }
     new=n old=ooo          | old=n                  | new    Remove
     old=n                  | old=n                  |        Sync
     old=n                  | old=n                  | sub    Folder
-    old=n                  | sub/it=n               | sub/it Rename { from: "/root/old", exchanges: false }
+    old=n                  | sub/it=n               | sub/it Rename { from: "/disk/old", exchanges: false }
                            | sub/it=n               |        Sync
     sub/it=n               | sub/it=n               | sub    Sync
-    sub/it=n               | sub/it=n twice=n       | twice  Link { from: "/root/sub/it" }
+    sub/it=n               | sub/it=n twice=n       | twice  Link { from: "/disk/sub/it" }
     sub/it=n               | sub/it= twice=         | sub/it File { empties: true }
     sub/it=n twice=n       | sub/it= twice=         |        Sync
     sub/it= twice=         | sub/it= twice=         | twice  Sync
