@@ -260,7 +260,7 @@ impl App {
     /// Wakes what an earlier process left in the middle.
     pub fn go_on(&self) -> impl Future<Output = ()> + Send + 'static {
         let realtime = self.realtime.clone();
-        async move { realtime.go_on().await }
+        async move { realtime.go_on_from_before().await }
     }
 
     /// The tokens of this installation.

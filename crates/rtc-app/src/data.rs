@@ -124,8 +124,8 @@ pub(crate) fn identity(folder: &Path) -> Result<Identity, Error> {
         reason: error.to_string(),
     };
     if !path.exists() {
-        // Whoever made the folder may have ended before its name was on the device.
-        sync_name(folder).map_err(failed)?;
+        // Whoever made the folder, and those above, may have ended before their names were on the device.
+        folder.ancestors().try_for_each(sync_name).map_err(failed)?;
     }
     let made_up = serde_json::to_vec_pretty(&made_up).map_err(damaged)?;
     let bytes = made_once(folder, IDENTITY, &made_up).map_err(failed)?;

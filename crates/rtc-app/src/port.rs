@@ -65,7 +65,11 @@ impl EnginePort {
     }
 
     async fn terms(&self, session: &StoredSession, call: &Call) -> Result<Terms, PortError> {
-        let policy = self.engine()?.policy(session).await.map_err(port_error)?;
+        let policy = self
+            .engine()?
+            .policy(session)
+            .await
+            .map_err(|error| self.error(error))?;
         let consent = call.stored.consented();
         let consent = match call.stored.private.subject.access {
             Access::Read | Access::Write => consent,
@@ -77,7 +81,11 @@ impl EnginePort {
 
     /// What a call may do that was claimed.
     async fn claimed(&self, session: SessionId, rtc: RtcId) -> Result<Claimed, PortError> {
-        let state = self.engine()?.wake(session).await.map_err(port_error)?;
+        let state = self
+            .engine()?
+            .wake(session)
+            .await
+            .map_err(|error| self.error(error))?;
         match (&state.session, state.call(rtc)) {
             (Some(session), Some(call)) => Ok(Claimed::Yes(self.terms(session, call).await?)),
             // It was stopped since.
@@ -86,40 +94,57 @@ impl EnginePort {
     }
 
     async fn tell(&self, session: SessionId, command: Command) -> Result<Done, PortError> {
-        self.engine()?.tell(session, command).await.map_err(port_error)
+        self.engine()?
+            .tell(session, command)
+            .await
+            .map_err(|error| self.error(error))
     }
-}
 
-fn port_error(error: rtc_engine::Error) -> PortError {
-    let reason = error.to_string();
-    match &error {
-        // There may be room later, and what could not be read may be read then. A store that has failed to write says by
-        // then that it has stopped.
-        Error::Store(store) if matches!(**store, rtc_store::Error::Full | rtc_store::Error::Io { .. }) => {
-            let code = error.code();
-            PortError::Later { code, reason }
+    fn error(&self, error: Error) -> PortError {
+        let reason = error.to_string();
+        match &error {
+            // There may be room later, and what could not be read may be read then. A store that has failed to write says by
+            // then that it has stopped.
+            Error::Store(store)
+                if matches!(**store, rtc_store::Error::Full | rtc_store::Error::Io { .. }) =>
+            {
+                let code = error.code();
+                PortError::Later { code, reason }
+            }
+            // A lane that failed, and comes back.
+            Error::Ended if self.connected().is_some_and(|engine| !engine.has_ended()) => PortError::Later {
+                code: Code::Internal,
+                reason,
+            },
+            _ => PortError::Never(reason),
         }
-        _ => PortError::Never(reason),
     }
 }
 
 #[async_trait]
 impl Port for EnginePort {
     async fn next(&self, session: SessionId) -> Result<Option<RtcId>, PortError> {
-        let state = self.engine()?.wake(session).await.map_err(port_error)?;
+        let state = self
+            .engine()?
+            .wake(session)
+            .await
+            .map_err(|error| self.error(error))?;
         Ok(self.next_here(&state).map(|call| call.stored.entity.id))
     }
 
     async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError> {
         let engine = self.engine()?;
-        let Some(stored) = engine.rtc(rtc).await.map_err(port_error)? else {
+        let Some(stored) = engine.rtc(rtc).await.map_err(|error| self.error(error))? else {
             return Ok(None);
         };
         if !stored.is_settled() {
             // What is prepared from here on is what was looked at.
-            engine.settle(&stored).await.map_err(port_error)?;
+            engine.settle(&stored).await.map_err(|error| self.error(error))?;
         }
-        let state = engine.wake(stored.entity.session_id).await.map_err(port_error)?;
+        let state = engine
+            .wake(stored.entity.session_id)
+            .await
+            .map_err(|error| self.error(error))?;
         let Some(call) = self.next_here(&state).filter(|call| call.stored.entity.id == rtc) else {
             return Ok(None);
         };
@@ -153,7 +178,11 @@ impl Port for EnginePort {
     }
 
     async fn begun(&self, project: Option<ProjectId>) -> Result<Vec<RtcId>, PortError> {
-        let begun = self.engine()?.begun(project).await.map_err(port_error)?;
+        let begun = self
+            .engine()?
+            .begun(project)
+            .await
+            .map_err(|error| self.error(error))?;
         let here = |call: &StoredRtc| self.device() == Some(call.entity.device_id);
         Ok(begun
             .iter()
@@ -223,7 +252,10 @@ impl Port for EnginePort {
     }
 
     async fn seen(&self, session: SessionId, path: &str) -> Result<Option<Value>, PortError> {
-        self.engine()?.seen(session, path).await.map_err(port_error)
+        self.engine()?
+            .seen(session, path)
+            .await
+            .map_err(|error| self.error(error))
     }
 
     fn trouble(&self, session: SessionId, code: Code, reason: &str) {

@@ -26,6 +26,9 @@ use crate::{Error, Models};
 /// a connection has.
 const RUN_TIME: Duration = Duration::from_secs(2);
 
+/// How long it waits at most until it looks again for what was left in the middle.
+const RETRY_MOST: Duration = Duration::from_secs(30);
+
 /// One user on one device.
 pub(crate) struct Realtime {
     pub(crate) engine: Engine,
@@ -206,8 +209,18 @@ impl Realtime {
         Err(RpcError::new(Code::PermissionDenied, told))
     }
 
-    /// Wakes what an earlier process left in the middle, or what waited for trust.
-    pub(crate) async fn go_on(&self) {
+    /// The same at a start. A device that does not answer is asked again, after 1, 2, 4 … 30 s.
+    pub(crate) async fn go_on_from_before(&self) {
+        let mut wait = Duration::from_secs(1);
+        while !self.go_on().await && !self.engine.has_ended() {
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(RETRY_MOST);
+        }
+    }
+
+    /// Wakes what an earlier process left in the middle, or what waited for trust. Gives whether it is known what that is;
+    /// else it is worth another try.
+    pub(crate) async fn go_on(&self) -> bool {
         let wake = async {
             for session in self.engine.unfinished().await? {
                 let is_free = match session.project_id {
@@ -226,9 +239,12 @@ impl Realtime {
             }
             Ok::<_, rtc_engine::Error>(())
         };
-        if let Err(error) = wake.await {
-            tracing::error!(%error, "what was left in the middle does not go on");
-        }
+        let Err(error) = wake.await else {
+            return true;
+        };
+        tracing::error!(%error, "what was left in the middle does not go on");
+        // What is damaged stays so.
+        !matches!(error, rtc_engine::Error::Store(error) if matches!(*error, rtc_store::Error::Io { .. }))
     }
 
     /// Whether something may go on in a folder. Those of other devices are theirs to ask about.

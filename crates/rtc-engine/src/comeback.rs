@@ -1,32 +1,45 @@
 //! A session whose store failed comes back by itself: nothing stays as if it went on.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rtc_types::SessionId;
+use tokio::sync::watch;
 
 use crate::Error;
 use crate::engine::{Engine, Inner};
 use crate::lane::RETRY_MOST;
 
-/// The sessions that are going to be looked at again, each by one task.
+/// The sessions that are looked after, each by one task, which is told of each further failure.
 #[derive(Default)]
-pub(crate) struct ComingBack(Mutex<HashSet<SessionId>>);
+pub(crate) struct ComingBack(Mutex<HashMap<SessionId, watch::Sender<()>>>);
 
 impl ComingBack {
-    fn begins(&self, session: SessionId) -> bool {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(session)
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, watch::Sender<()>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ends(&self, session: SessionId) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&session);
+    /// Tells whoever looks after the session; if nobody does, the caller has to, and is told from now on.
+    fn begins(&self, session: SessionId) -> Option<watch::Receiver<()>> {
+        let mut sessions = self.lock();
+        if let Some(failures) = sessions.get(&session) {
+            failures.send_replace(());
+            return None;
+        }
+        let (failures, told) = watch::channel(());
+        sessions.insert(session, failures);
+        Some(told)
+    }
+
+    /// Nobody looks after the session any more, unless it has failed again meanwhile. Gives whether that is so.
+    fn ends(&self, session: SessionId, told: &watch::Receiver<()>) -> bool {
+        let mut sessions = self.lock();
+        let has_failed = told.has_changed().unwrap_or(false);
+        if !has_failed {
+            sessions.remove(&session);
+        }
+        !has_failed
     }
 }
 
@@ -40,26 +53,40 @@ fn may_pass(error: &Error) -> bool {
 }
 
 impl Inner {
-    /// After this error the session is woken after 1, 2, 4 … 30 s, until that does or cannot be done.
+    /// After this error the session is woken after 1, 2, 4 … 30 s, until that does or cannot be done. It is looked after
+    /// until it has gone on for 30 s: if it fails again before, the pauses go on to grow.
     pub(crate) fn come_back_after(self: &Arc<Self>, session: SessionId, error: &Error) {
-        if !may_pass(error) || !self.coming_back.begins(session) {
+        if !may_pass(error) {
             return;
         }
+        let Some(told) = self.coming_back.begins(session) else {
+            return;
+        };
         let engine = Engine { inner: self.clone() };
-        tokio::spawn(async move {
-            let mut wait = Duration::from_secs(1);
-            loop {
-                let waited = engine
-                    .inner
-                    .shutdown
-                    .run_until_cancelled(tokio::time::sleep(wait));
-                if waited.await.is_none() || !engine.wake(session).await.is_err_and(|error| may_pass(&error))
-                {
-                    break;
+        let shutdown = self.shutdown.clone();
+        tokio::spawn(shutdown.run_until_cancelled_owned(look_after(engine, session, told)));
+    }
+}
+
+async fn look_after(engine: Engine, session: SessionId, mut told: watch::Receiver<()>) {
+    let mut wait = Duration::from_secs(1);
+    loop {
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(RETRY_MOST);
+        told.mark_unchanged();
+        match engine.wake(session).await {
+            Ok(_) => {
+                // It may fail again soon.
+                if let Ok(Ok(())) = tokio::time::timeout(RETRY_MOST, told.changed()).await {
+                    continue;
                 }
-                wait = (wait * 2).min(RETRY_MOST);
             }
-            engine.inner.coming_back.ends(session);
-        });
+            // A lane that ended before it was ready has failed again.
+            Err(error) if may_pass(&error) || matches!(error, Error::Ended) => continue,
+            Err(_) => told.mark_unchanged(),
+        }
+        if engine.inner.coming_back.ends(session, &told) {
+            return;
+        }
     }
 }

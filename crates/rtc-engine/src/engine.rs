@@ -278,6 +278,11 @@ impl Engine {
         }
     }
 
+    /// Whether it was shut down.
+    pub fn has_ended(&self) -> bool {
+        self.inner.shutdown.is_cancelled()
+    }
+
     /// Whether new work is taken.
     ///
     /// # Errors

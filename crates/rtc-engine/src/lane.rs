@@ -336,15 +336,18 @@ impl Lane {
             Effect::WakeExecutor => self.inner.host.wake(self.session),
             Effect::CancelCall(rtc) => self.inner.host.cancel(rtc),
             Effect::Preview(rtc) => self.preview(rtc),
-            Effect::LeaseTimer(rtc, attempt) => self.later(async move |lane: LaneSender| {
-                tokio::time::sleep(LEASE_TICK).await;
-                let _ = lane.tell(Command::LeaseTick { rtc, attempt }).await;
-            }),
-            Effect::StopTimer(rtc) => self.later(async move |lane: LaneSender| {
-                tokio::time::sleep(STOP_TIME).await;
-                let _ = lane.tell(Command::StopDeadline { rtc }).await;
-            }),
+            Effect::LeaseTimer(rtc, attempt) => self.after(LEASE_TICK, Command::LeaseTick { rtc, attempt }),
+            Effect::StopTimer(rtc) => self.after(STOP_TIME, Command::StopDeadline { rtc }),
         }
+    }
+
+    /// Tells the lane something when its time has come, until there is room for it.
+    fn after(&self, time: Duration, command: Command) {
+        let (inner, session) = (self.inner.clone(), self.session);
+        self.later(async move |lane: LaneSender| {
+            tokio::time::sleep(time).await;
+            let _ = lane.insist(&inner, session, command).await;
+        });
     }
 
     /// Runs beside the lane and tells it something later. A fault there is told, never swallowed.

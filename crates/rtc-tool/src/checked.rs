@@ -124,6 +124,7 @@ impl<H: ToolHandle> ToolHandle for Checked<H> {
                 call,
                 cancel,
                 deadline,
+                is_late: false,
                 let_go: None,
                 _place: place,
             };
@@ -151,7 +152,10 @@ struct Call {
     capabilities: Capabilities,
     call: ToolStream,
     cancel: tokio_util::sync::CancellationToken,
+    /// When it is told to end; nothing once it was.
     deadline: Option<Instant>,
+    /// Whether it was told to end because it took too long.
+    is_late: bool,
     /// When a cancelled call is let go, however much it goes on telling.
     let_go: Option<Instant>,
     _place: Option<OwnedSemaphorePermit>,
@@ -168,15 +172,16 @@ impl Call {
     async fn next(state: Option<Call>) -> Option<(ToolStreamItem, Option<Call>)> {
         let mut this = state?;
         let result = loop {
-            // A tool that does not support it is left to finish; whoever cancelled throws its result away.
+            // A tool that does not support it is left to finish, also after its deadline: it may still change something, and
+            // has its turn as long as it may. Whoever cancelled throws its result away.
             let asked = this.capabilities.supports_cancel && this.let_go.is_none();
             tokio::select! {
                 biased;
                 () = until(this.deadline) => {
+                    (this.deadline, this.is_late) = (None, true);
                     this.cancel.cancel();
-                    break Err(too_long(this.capabilities.timeout.unwrap_or_default()));
                 }
-                () = until(this.let_go) => break Err(ToolError::cancelled()),
+                () = until(this.let_go) => break Err(this.cancelled()),
                 // The tool's own answer to the cancellation is better than ours: it knows what it has done.
                 () = this.cancel.cancelled(), if asked => this.let_go = Some(Instant::now() + CANCEL_GRACE),
                 item = AssertUnwindSafe(this.call.next()).catch_unwind() => match item {
@@ -186,6 +191,9 @@ impl Call {
                     }
                     Ok(Some(ToolStreamItem::Progress(progress))) => {
                         return Some((ToolStreamItem::Progress(progress), Some(this)));
+                    }
+                    Ok(Some(ToolStreamItem::Terminal(Err(error)))) if error.kind == ErrorKind::Cancelled => {
+                        break Err(this.cancelled());
                     }
                     Ok(Some(ToolStreamItem::Terminal(result))) => break result,
                     Ok(None) => {
@@ -197,6 +205,14 @@ impl Call {
             }
         };
         Some((ToolStreamItem::Terminal(result), None))
+    }
+
+    /// Why it was told to end.
+    fn cancelled(&self) -> ToolError {
+        match self.capabilities.timeout {
+            Some(timeout) if self.is_late => too_long(timeout),
+            _ => ToolError::cancelled(),
+        }
     }
 }
 

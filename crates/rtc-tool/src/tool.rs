@@ -65,8 +65,8 @@ pub struct Capabilities {
     /// Whether a cancelled call is dropped (`true`) or runs on with its result thrown away (`false`).
     pub supports_cancel: bool,
     /// How long a call may be prepared, then how long it may run, and how long each look at it may take (what an approval
-    /// shows, what an earlier start left); `None`: as long as it likes. Whatever of it blocks a thread goes on there until
-    /// it looks at its token, and nobody waits for it.
+    /// shows, what an earlier start left); `None`: as long as it likes. Then its token is cancelled. Whatever blocks a thread
+    /// goes on there until it looks at the token, and nobody waits for it, but for a running call that cannot be dropped.
     pub timeout: Option<Duration>,
     /// How many calls may run at a time; `None`: any number.
     pub max_concurrency: Option<usize>,

@@ -100,6 +100,10 @@ export async function until(holds: () => boolean): Promise<void> {
     }
     await vi.advanceTimersByTimeAsync(20);
     await turn();
+    if (tries % 50 === 49) {
+      // Parts of the page are loaded when they are first shown, and that takes real time.
+      await vi.dynamicImportSettled();
+    }
   }
   throw new Error(`it does not come to hold: ${text()}`);
 }

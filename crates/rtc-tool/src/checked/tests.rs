@@ -43,9 +43,9 @@ impl Tool for Fake {
         Ok(None)
     }
 
-    async fn prepare(&self, context: &CallContext, args: &Args) -> Result<Option<Prepared>, ToolError> {
+    async fn prepare(&self, _: &CallContext, args: &Args) -> Result<Option<Prepared>, ToolError> {
         if args.does == "block at first" {
-            block(context).await?;
+            block().await?;
         }
         at_first(args).await?;
         Ok(None)
@@ -64,12 +64,16 @@ impl Tool for Fake {
         progress: ProgressSender,
     ) -> Result<Value, ToolError> {
         match args.does.as_str() {
-            "block" => block(&context).await?,
+            "block" => block().await?,
             "panic" => panic!("as the test wants it"),
             "hang" => std::future::pending::<()>().await,
             "obey" => {
                 context.cancel.cancelled().await;
                 return Err(ToolError::execution("half of it was done"));
+            }
+            "give up" => {
+                context.cancel.cancelled().await;
+                return Err(ToolError::cancelled());
             }
             "fail" => return Err(ToolError::not_found("no such thing")),
             "progress" => {
@@ -93,8 +97,8 @@ async fn at_first(args: &Args) -> Result<(), ToolError> {
 }
 
 /// Blocks a thread, as a drive does that does not answer, until the call is let go.
-async fn block(context: &CallContext) -> Result<(), ToolError> {
-    let cancel = context.cancel.child_token();
+async fn block() -> Result<(), ToolError> {
+    let cancel = CancellationToken::new();
     let _abandoned = cancel.clone().drop_guard();
     let told = tokio::task::spawn_blocking(move || {
         while !cancel.is_cancelled() {
@@ -227,7 +231,6 @@ async fn whatever_comes_before_a_call_runs_has_its_time_as_well() {
 async fn a_thread_that_is_blocked_holds_nobody_up() {
     let limited = || Capabilities {
         timeout: Some(Duration::from_millis(20)),
-        supports_cancel: false,
         ..Capabilities::default()
     };
     let cancel = CancellationToken::new();
@@ -237,8 +240,27 @@ async fn a_thread_that_is_blocked_holds_nobody_up() {
     assert_eq!(prepared.unwrap_err().kind, ErrorKind::Timeout);
     let (stream, cancel) = call(limited(), "block");
     assert_eq!(terminal_of(stream).await.unwrap_err().kind, ErrorKind::Timeout);
-    // The thread is told: the end of the test would wait for it.
     assert!(cancel.is_cancelled());
+}
+
+/// It may still change something, so nobody goes on as if it were over.
+#[tokio::test(start_paused = true)]
+async fn a_change_that_takes_too_long_is_told_to_end_and_waited_for() {
+    let change = || Capabilities {
+        timeout: Some(Duration::from_secs(5)),
+        supports_cancel: false,
+        ..Capabilities::default()
+    };
+    for (does, wanted) in [
+        ("obey", "Execution half of it was done"),
+        ("give up", "Timeout it took longer than 5000 ms"),
+    ] {
+        let (stream, _) = call(change(), does);
+        assert_eq!(items(stream).await, [wanted], "{does}");
+    }
+    let (stream, cancel) = call(change(), "hang");
+    let ended = tokio::time::timeout(Duration::from_secs(3_600), terminal_of(stream)).await;
+    assert!(ended.is_err() && cancel.is_cancelled());
 }
 
 #[tokio::test(start_paused = true)]
