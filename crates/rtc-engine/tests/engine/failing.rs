@@ -20,11 +20,12 @@ use crate::strangers::{self, Things};
 /// No method reads that often.
 const MOST_READS: u64 = 100;
 
-/// A memory store of which the reads are counted, and one of them fails.
+/// A memory store of which the reads are counted, and one or two of them fail.
 pub(crate) struct FailsToRead {
     within: Arc<MemoryStore>,
     reads: AtomicU64,
     fails_at: AtomicU64,
+    fails_again_at: AtomicU64,
 }
 
 impl FailsToRead {
@@ -33,6 +34,7 @@ impl FailsToRead {
             within,
             reads: AtomicU64::new(0),
             fails_at: AtomicU64::new(0),
+            fails_again_at: AtomicU64::new(0),
         }
     }
 
@@ -46,14 +48,24 @@ impl FailsToRead {
         self.fails_at.store(self.reads() + nth, Ordering::SeqCst);
     }
 
+    /// So does this one, counted from that one.
+    fn fail_again(&self, further: u64) {
+        let first = self.fails_at.load(Ordering::SeqCst);
+        self.fails_again_at.store(first + further, Ordering::SeqCst);
+    }
+
     /// From now on no read fails. Gives whether the one that was to fail has not come.
     fn has_not_failed(&self) -> bool {
+        self.fails_again_at.store(0, Ordering::SeqCst);
         self.fails_at.swap(0, Ordering::SeqCst) > self.reads()
     }
 
     fn read(&self) -> Result<(), Error> {
         let read = self.reads.fetch_add(1, Ordering::SeqCst) + 1;
-        if read != self.fails_at.load(Ordering::SeqCst) {
+        if ![&self.fails_at, &self.fails_again_at]
+            .map(|at| at.load(Ordering::SeqCst))
+            .contains(&read)
+        {
             return Ok(());
         }
         Err(Error::Io {
@@ -244,8 +256,9 @@ impl Failing {
                 if let Ok(Some(stored)) = self.bench.engine.session(session(1)).await
                     && stored.entity.status != SessionStatus::Active
                     && stored.private.turn.is_none()
+                    && let Ok(state) = self.bench.engine.wake(session(1)).await
                 {
-                    return self.bench.engine.wake(session(1)).await.unwrap();
+                    return state;
                 }
                 // Nobody asks for the session meanwhile.
                 tokio::time::sleep(std::time::Duration::from_secs(1)).await;
@@ -273,6 +286,21 @@ async fn a_turn_ends_also_if_a_read_fails_while_it_goes_on() {
         let turns = failing.engine().turns(session(1)).await.unwrap();
         assert_eq!(turns.len(), 1, "read {nth}");
         assert!(turns[0].entity.status.is_terminal(), "read {nth}");
+    }
+}
+
+/// The second time while it comes back.
+#[tokio::test(start_paused = true)]
+async fn a_turn_ends_also_if_reads_fail_twice() {
+    for (nth, further) in (1..16).flat_map(|nth| (1..12).map(move |further| (nth, further))) {
+        let failing = failing(vec![says("one")]).await;
+        failing.bench.send("c1", "hello").await.unwrap();
+        failing.store.fail(nth);
+        failing.store.fail_again(further);
+        failing.until_over().await;
+        failing.store.has_not_failed();
+        let turns = failing.engine().turns(session(1)).await.unwrap();
+        assert!(turns[0].entity.status.is_terminal(), "reads {nth} and {further}");
     }
 }
 
