@@ -90,7 +90,9 @@ async fn salvaged(store: &MemoryStore, lost: impl Fn(&Key, &[u8]) -> bool) -> (B
     copy.commit(batch).await.unwrap();
     let copy = Arc::new(copy);
     let user = UserId::new(Uuid::from_u128(1));
-    let salvaged = salvage(copy.clone(), user, DEVICE, &TestClock).await.unwrap();
+    let salvaged = salvage(copy.clone(), user, DEVICE, &TestClock::default())
+        .await
+        .unwrap();
     (engine_on(copy, Arc::new(Script::default())).await, salvaged)
 }
 
