@@ -501,3 +501,6 @@ fn ends(error: &Error) -> bool {
         Error::Unreadable(_) | Error::Ended => true,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -183,7 +183,7 @@ impl Host for TestHost {
     async fn turn_context(&self, session: &Session) -> TurnContext {
         TurnContext {
             model: model_id(),
-            system: "system".into(),
+            system: session.agent_prompt.clone().unwrap_or_else(|| "system".into()),
             tools: Vec::new(),
             mode: session.mode,
             max_rounds: None,
@@ -304,18 +304,7 @@ impl Bench {
 
     /// The commit by which the lane of the first session is held.
     pub(crate) async fn held(&self) -> Revision {
-        let keys = self
-            .store
-            .scan(&Key::from(Vec::new()), None, 1_000)
-            .await
-            .unwrap();
-        let mut lanes = keys.into_iter().filter(|(key, _)| {
-            let key = key.as_bytes();
-            key.ends_with(session(1).as_bytes()) && key[key.len() - 17] == b'L'
-        });
-        let (_, lane) = lanes.next().expect("the lane is held");
-        assert!(lanes.next().is_none());
-        lane.revision
+        held(&self.store).await
     }
 
     pub(crate) async fn first_call(&self) -> RtcId {
@@ -328,6 +317,18 @@ impl Bench {
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.script.requests.lock().unwrap().clone()
     }
+}
+
+/// The commit by which the lane of the first session is held.
+pub(crate) async fn held(store: &MemoryStore) -> Revision {
+    let keys = store.scan(&Key::from(Vec::new()), None, 1_000).await.unwrap();
+    let mut lanes = keys.into_iter().filter(|(key, _)| {
+        let key = key.as_bytes();
+        key.ends_with(session(1).as_bytes()) && key[key.len() - 17] == b'L'
+    });
+    let (_, lane) = lanes.next().expect("the lane is held");
+    assert!(lanes.next().is_none());
+    lane.revision
 }
 
 /// Waits until a session is so.

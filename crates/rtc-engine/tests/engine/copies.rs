@@ -2,7 +2,7 @@
 
 use rtc_engine::{Command, SessionState};
 use rtc_model::Item;
-use rtc_types::Mode;
+use rtc_types::{Mode, SessionId};
 use serde_json::{Value, json};
 
 use crate::bench::*;
@@ -40,6 +40,42 @@ fn forking(message: &Value, text: &str) -> Value {
     })
 }
 
+/// Waits until nothing goes on in a copy, and gives its id.
+async fn until_idle(bench: &Bench, copy: &Value) -> SessionId {
+    let id = SessionId::new(copy.as_str().unwrap().parse().unwrap());
+    let wait = async {
+        while !bench.engine.wake(id).await.unwrap().is_idle() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(BOUND, wait).await.unwrap();
+    id
+}
+
+#[tokio::test]
+async fn a_copy_keeps_the_instructions_of_its_session() {
+    const INSTRUCTIONS: &str = "Speak in rhymes.";
+    let bench = bench(vec![says("one"), says("two")]).await;
+    let mut first = message(1, "c1", "say", Mode::Manual);
+    first.new_session.agent_prompt = Some(INSTRUCTIONS.into());
+    let sent = bench.engine.send(first).await.unwrap();
+    bench.until(1, SessionState::is_idle).await;
+    let ask = forking(&json!(sent.id), "say it otherwise");
+    let forked = bench.ask("v1.session.fork", ask).await.unwrap();
+    let copy = until_idle(&bench, &forked["result"]["session_id"]).await;
+    let stored = bench.engine.session(copy).await.unwrap().unwrap();
+    assert_eq!(stored.entity.agent_prompt.as_deref(), Some(INSTRUCTIONS));
+    let systems: Vec<String> = bench
+        .requests()
+        .into_iter()
+        .map(|request| request.system)
+        .collect();
+    assert_eq!(
+        systems, [INSTRUCTIONS; 2],
+        "the model reads them in the copy as well"
+    );
+}
+
 #[tokio::test]
 async fn a_fork_is_made_once_and_answers() {
     let bench = conversation().await;
@@ -66,13 +102,7 @@ async fn a_fork_is_made_once_and_answers() {
     );
     assert_eq!(item["project_id"], Value::Null, "which has not that folder");
 
-    let id = rtc_types::SessionId::new(new.as_str().unwrap().parse().unwrap());
-    let wait = async {
-        while !bench.engine.wake(id).await.unwrap().is_idle() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(BOUND, wait).await.unwrap();
+    until_idle(&bench, &new).await;
     assert_eq!(read(&bench).len(), 3);
     assert_eq!(
         (&*read(&bench)[0], &*read(&bench)[2]),

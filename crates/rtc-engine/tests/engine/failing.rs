@@ -4,7 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rtc_engine::{Command, Engine, Outcome, SessionState};
@@ -26,6 +27,7 @@ pub(crate) struct FailsToRead {
     reads: AtomicU64,
     fails_at: AtomicU64,
     fails_again_at: AtomicU64,
+    is_gone: AtomicBool,
 }
 
 impl FailsToRead {
@@ -35,6 +37,7 @@ impl FailsToRead {
             reads: AtomicU64::new(0),
             fails_at: AtomicU64::new(0),
             fails_again_at: AtomicU64::new(0),
+            is_gone: AtomicBool::new(false),
         }
     }
 
@@ -54,6 +57,11 @@ impl FailsToRead {
         self.fails_again_at.store(first + further, Ordering::SeqCst);
     }
 
+    /// Whether every read fails from now on.
+    fn is_gone(&self, is_gone: bool) {
+        self.is_gone.store(is_gone, Ordering::SeqCst);
+    }
+
     /// From now on no read fails. Gives whether the one that was to fail has not come.
     fn has_not_failed(&self) -> bool {
         self.fails_again_at.store(0, Ordering::SeqCst);
@@ -62,10 +70,8 @@ impl FailsToRead {
 
     fn read(&self) -> Result<(), Error> {
         let read = self.reads.fetch_add(1, Ordering::SeqCst) + 1;
-        if ![&self.fails_at, &self.fails_again_at]
-            .map(|at| at.load(Ordering::SeqCst))
-            .contains(&read)
-        {
+        let fails = [&self.fails_at, &self.fails_again_at].map(|at| at.load(Ordering::SeqCst));
+        if !fails.contains(&read) && !self.is_gone.load(Ordering::SeqCst) {
             return Ok(());
         }
         Err(Error::Io {
@@ -366,4 +372,39 @@ async fn looked_at_again(further: u64) {
         2,
         "the model is asked once for each reply"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_whose_store_is_gone_for_an_hour_is_tried_now_and_then_and_goes_on_afterwards() {
+    const HOUR: u64 = 60 * 60;
+    /// From one try to the next, in seconds, once it has failed some times.
+    const MOST_WAIT: u64 = 30;
+    let (failing, _) = with_things().await;
+    failing.store.is_gone(true);
+    // However many find that it is gone, one comes back.
+    for _ in 0..8 {
+        let told = failing
+            .engine()
+            .tell(session(1), Command::SetMode(Mode::Bypass))
+            .await;
+        assert!(told.is_err());
+    }
+    let before = failing.store.reads();
+    tokio::time::sleep(Duration::from_secs(HOUR)).await;
+    let tries = failing.store.reads() - before;
+    assert!(
+        (HOUR / MOST_WAIT - 2..=HOUR / MOST_WAIT + 5).contains(&tries),
+        "{tries} tries"
+    );
+    let woken = failing.bench.script.woken();
+    failing.store.is_gone(false);
+    tokio::time::timeout(Duration::from_secs(MOST_WAIT + 1), async {
+        while failing.bench.script.woken() == woken {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    })
+    .await
+    .expect("the session goes on by itself");
+    failing.engine().tell(session(1), Command::Stop).await.unwrap();
+    failing.until_over().await;
 }

@@ -19,3 +19,4 @@ mod scenarios;
 mod strangers;
 mod time;
 mod trees;
+mod waking;

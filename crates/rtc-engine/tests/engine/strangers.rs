@@ -123,41 +123,6 @@ pub(crate) fn ask(method: Method, things: &Things) -> Option<Value> {
     })
 }
 
-#[tokio::test]
-async fn another_user_finds_nothing_and_changes_nothing() {
-    for mode in [Mode::Manual, Mode::Bypass] {
-        let (bench, things) = with_things(mode).await;
-        let theirs = Bench {
-            engine: engine_of(STRANGER, bench.store.clone(), Arc::default(), Arc::default()).await,
-            store: bench.store.clone(),
-            script: Arc::default(),
-        };
-        // Of the same device, and of another one.
-        for device in [REMOTE, ELSEWHERE] {
-            let stranger = Caller {
-                user: UserId::new(Uuid::from_u128(STRANGER)),
-                ..caller(device, true)
-            };
-            for &method in Method::ALL {
-                let Some(ask) = ask(method, &things) else { continue };
-                let before = bench.everything().await;
-                let told = theirs.ask_by(&stranger, method.as_str(), ask).await;
-                let wanted = match method {
-                    Method::SessionList => Ok(json!({"result": {"items": []}})),
-                    Method::MessageGet => Err("message.not_found".to_owned()),
-                    Method::TurnGet => Err("turn.not_found".to_owned()),
-                    _ if method.as_str().starts_with("v1.rtc.") && method != Method::RtcList => {
-                        Err("rtc.not_found".to_owned())
-                    }
-                    _ => Err("session.not_found".to_owned()),
-                };
-                assert_eq!(told, wanted, "{method}");
-                assert!(bench.everything().await == before, "{method} changed something");
-            }
-        }
-    }
-}
-
 /// Whether a method says what became of a call: its device alone does.
 fn is_of_its_device(method: Method) -> bool {
     matches!(
@@ -174,6 +139,16 @@ enum Stands {
     Claimed,
     InDoubt,
     Over,
+}
+
+impl Stands {
+    const ALL: [Self; 5] = [
+        Self::WaitsForYes,
+        Self::MayRun,
+        Self::Claimed,
+        Self::InDoubt,
+        Self::Over,
+    ];
 }
 
 /// The things, with their call so far.
@@ -212,14 +187,46 @@ async fn standing(stands: Stands) -> (Bench, Things) {
 }
 
 #[tokio::test]
+async fn another_user_finds_nothing_and_changes_nothing() {
+    for stands in Stands::ALL {
+        let (bench, things) = standing(stands).await;
+        let theirs = Bench {
+            engine: engine_of(STRANGER, bench.store.clone(), Arc::default(), Arc::default()).await,
+            store: bench.store.clone(),
+            script: Arc::default(),
+        };
+        // Of the same device, and of another one.
+        for device in [REMOTE, ELSEWHERE] {
+            let stranger = Caller {
+                user: UserId::new(Uuid::from_u128(STRANGER)),
+                ..caller(device, true)
+            };
+            for &method in Method::ALL {
+                let Some(ask) = ask(method, &things) else { continue };
+                let before = bench.everything().await;
+                let told = theirs.ask_by(&stranger, method.as_str(), ask).await;
+                let wanted = match method {
+                    Method::SessionList => Ok(json!({"result": {"items": []}})),
+                    Method::MessageGet => Err("message.not_found".to_owned()),
+                    Method::TurnGet => Err("turn.not_found".to_owned()),
+                    _ if method.as_str().starts_with("v1.rtc.") && method != Method::RtcList => {
+                        Err("rtc.not_found".to_owned())
+                    }
+                    _ => Err("session.not_found".to_owned()),
+                };
+                assert_eq!(told, wanted, "{stands:?}, {method}");
+                assert!(
+                    bench.everything().await == before,
+                    "{stands:?}, {method} changed something"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn another_device_of_the_user_may_do_all_but_say_what_became_of_a_call() {
-    for stands in [
-        Stands::WaitsForYes,
-        Stands::MayRun,
-        Stands::Claimed,
-        Stands::InDoubt,
-        Stands::Over,
-    ] {
+    for stands in Stands::ALL {
         let (refuses, things) = standing(stands).await;
         for &method in Method::ALL {
             let Some(asked) = ask(method, &things) else {

@@ -10,7 +10,7 @@ enum Event {
     Reply(u8),
     Fail,
     Claim(u8, bool),
-    Finish(u8, u32, bool),
+    Finish(u8, u32, bool, u8),
     Approve(u8, bool),
     Stop,
     Deadline,
@@ -22,7 +22,7 @@ enum Event {
     Renew(u8),
     Tick(u8, u32),
     Clear,
-    HandIn(u8, u32, bool),
+    HandIn(u8, u32, bool, u8),
     AskFor(u8),
     Sent(u8, bool),
     Close,
@@ -36,24 +36,68 @@ fn event() -> impl Strategy<Value = Event> {
         5 => (0u8..5).prop_map(Event::Reply),
         1 => Just(Event::Fail),
         5 => (0u8..3, any::<bool>()).prop_map(|(n, mark)| Event::Claim(n, mark)),
-        5 => (0u8..3, 0u32..3, any::<bool>()).prop_map(|(n, attempt, good)| Event::Finish(n, attempt, good)),
-        3 => (0u8..3, any::<bool>()).prop_map(|(n, yes)| Event::Approve(n, yes)),
+        5 => (0u8..6, 0u32..3, any::<bool>(), 1u8..5)
+            .prop_map(|(n, attempt, good, times)| Event::Finish(n, attempt, good, times)),
+        3 => (0u8..6, any::<bool>()).prop_map(|(n, yes)| Event::Approve(n, yes)),
         1 => Just(Event::Stop),
         1 => Just(Event::Deadline),
         1 => Just(Event::Recover),
-        1 => (0u8..3).prop_map(Event::Unknown),
-        1 => (0u8..3, 0u8..3).prop_map(|(n, how)| Event::Resolve(n, how)),
+        1 => (0u8..6).prop_map(Event::Unknown),
+        1 => (0u8..6, 0u8..3).prop_map(|(n, how)| Event::Resolve(n, how)),
         1 => (0u8..5).prop_map(Event::Mode),
-        3 => (0u8..3, 0u8..2).prop_map(|(n, holder)| Event::Lease(n, holder)),
-        1 => (0u8..3).prop_map(Event::Renew),
-        3 => (0u8..3, 0u32..3).prop_map(|(n, attempt)| Event::Tick(n, attempt)),
+        3 => (0u8..6, 0u8..2).prop_map(|(n, holder)| Event::Lease(n, holder)),
+        1 => (0u8..6).prop_map(Event::Renew),
+        3 => (0u8..6, 0u32..3).prop_map(|(n, attempt)| Event::Tick(n, attempt)),
         1 => Just(Event::Clear),
-        2 => (0u8..3, 0u32..3, any::<bool>()).prop_map(|(n, attempt, good)| Event::HandIn(n, attempt, good)),
-        1 => (0u8..3).prop_map(Event::AskFor),
-        1 => (0u8..3, any::<bool>()).prop_map(|(n, here)| Event::Sent(n, here)),
+        2 => (0u8..6, 0u32..3, any::<bool>(), 1u8..5)
+            .prop_map(|(n, attempt, good, times)| Event::HandIn(n, attempt, good, times)),
+        1 => (0u8..6).prop_map(Event::AskFor),
+        1 => (0u8..6, any::<bool>()).prop_map(|(n, here)| Event::Sent(n, here)),
         1 => Just(Event::Close),
         2 => Just(Event::Open),
     ]
+}
+
+/// Tells how a call ended so many times, with a recovery before each but the first. Once it is over, nothing of the call,
+/// its result or its turn is other than it was.
+fn again_and_again(
+    lane: &mut Lane,
+    rtc: RtcId,
+    times: u8,
+    command: Command,
+    asked: &mut bool,
+) -> Result<(), TestCaseError> {
+    let asks = |lane: &Lane| {
+        lane.effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::AskModel(_)))
+    };
+    for time in 0..times {
+        if time > 0 {
+            prop_assert!(!(asks(lane) && *asked), "the model is asked once a round");
+            lane.tell(Command::Recover);
+            *asked = asks(lane);
+        }
+        let is_over = lane.state.call(rtc).is_none();
+        let before = (
+            lane.state.clone(),
+            lane.messages.clone(),
+            lane.rtcs.clone(),
+            lane.turns.clone(),
+        );
+        lane.tell(command.clone());
+        if is_over {
+            let after = (
+                lane.state.clone(),
+                lane.messages.clone(),
+                lane.rtcs.clone(),
+                lane.turns.clone(),
+            );
+            prop_assert_eq!(before, after, "what is over takes no result");
+            prop_assert_eq!(&lane.effects, &[]);
+        }
+    }
+    Ok(())
 }
 
 proptest! {
@@ -70,7 +114,11 @@ proptest! {
         let mut asked = false;
         let mut calls = 0usize;
         for event in events {
-            let of = |lane: &Lane, n: u8| lane.state.calls.get(usize::from(n)).map(|call| call.stored.entity.id);
+            // One that is open now, or any that there ever was: what is over comes up again as well.
+            let of = |lane: &Lane, n: u8| match usize::from(n) {
+                n @ 0..3 => lane.state.calls.get(n).map(|call| call.stored.entity.id),
+                n => lane.rtcs.values().rev().nth(n - 3).map(|rtc| rtc.id),
+            };
             let turn = lane.state.turn.as_ref().map(|turn| turn.entity.id);
             let runs = lane.state.turn.as_ref().is_some_and(|turn| turn.entity.status == TurnStatus::Running);
             let is_closed = lane.state.session.as_ref().is_some_and(|session| session.entity.status == SessionStatus::Closed);
@@ -116,9 +164,10 @@ proptest! {
                 Event::Claim(n, mark) => if usize::from(n) < lane.state.calls.len() {
                     let _ = lane.claim(usize::from(n), mark);
                 },
-                Event::Finish(n, attempt, good) => if let Some(rtc) = of(&lane, n) {
+                Event::Finish(n, attempt, good, times) => if let Some(rtc) = of(&lane, n) {
                     let result = if good { Ok(json!("r")) } else { Err(ToolError::execution("e")) };
-                    lane.finish(rtc, attempt, result);
+                    let outcome = Outcome { result, seen: Vec::new() };
+                    again_and_again(&mut lane, rtc, times, Command::Finish { rtc, attempt, outcome }, &mut asked)?;
                 },
                 Event::Approve(n, yes) => if let Some(rtc) = of(&lane, n) {
                     let decision = if yes { ApprovalDecision::Once } else { ApprovalDecision::Reject };
@@ -144,10 +193,11 @@ proptest! {
                     lane.tell(Command::LeaseTick { rtc, attempt });
                 },
                 Event::Clear => { let _ = lane.try_tell(Command::ClearHistory); }
-                Event::HandIn(n, attempt, good) => if let Some(rtc) = of(&lane, n) {
+                Event::HandIn(n, attempt, good, times) => if let Some(rtc) = of(&lane, n) {
                     let result = if good { Ok(json!("r")) } else { Err(ToolError::execution("e")) };
                     let outcome = Outcome { result, seen: Vec::new() };
-                    lane.tell(Command::HandIn { rtc, attempt, outcome, by: None });
+                    let hand_in = Command::HandIn { rtc, attempt, outcome, by: None };
+                    again_and_again(&mut lane, rtc, times, hand_in, &mut asked)?;
                 },
                 Event::AskFor(n) => if let Some(rtc) = of(&lane, n) {
                     lane.tell(Command::AskFor { rtc, preview: None });
