@@ -18,6 +18,8 @@ pub(crate) struct Follower {
     pub(crate) position: (u64, String),
     /// The entities as it knows them, by id.
     pub(crate) entities: BTreeMap<String, Value>,
+    /// Every update of the stream, as it came.
+    pub(crate) updates: Vec<Value>,
 }
 
 impl Follower {
@@ -39,6 +41,7 @@ impl Follower {
             heard: VecDeque::new(),
             position: (0, String::new()),
             entities: BTreeMap::new(),
+            updates: Vec::new(),
         };
         let mut subscribe = json!({"channel": follower.topic});
         if let Some((offset, epoch)) = since {
@@ -154,6 +157,7 @@ impl Follower {
         let offset = publication["offset"].as_u64().expect("an offset");
         assert_eq!(offset, self.position.0 + 1, "in order, without a hole");
         self.position.0 = offset;
+        self.updates.push(publication.clone());
         for entity in publication["data"]["data_list"].as_array().into_iter().flatten() {
             let id = entity["id"].as_str().expect("an id").to_owned();
             self.entities.insert(id, entity.clone());

@@ -201,7 +201,24 @@ fn what_two_clients_send_in_the_same_moment_is_answered_once_in_one_order() {
     assert_eq!(order(&heard[0]), order(&heard[1]), "both have it in one order");
     assert_eq!(order(&heard[0]).len(), 1 + 2 * ROUNDS);
     assert!(order(&heard[0]).is_sorted_by(|one, next| one.0 < next.0));
-    let last = model.asked().last().expect("a request").json().to_string();
+    // As each was told of it, and not only as it is listed: the same updates at the same places.
+    let end = clients[0].stands_at();
+    let [one, other] = clients.each_mut().map(|client| -> Vec<Value> {
+        client.reach(end);
+        // An entity is as it was when it was told of, which may be later for one of them.
+        let told = client.updates.iter();
+        told.map(|update| json!([update["offset"], update["data"]["id"], update["data"]["items"]]))
+            .collect()
+    });
+    assert!(one.len() > 1 + 2 * ROUNDS, "{} updates", one.len());
+    assert_eq!(one, other);
+    // One at a time: a request begins when the reply to the one before it is part of the conversation.
+    let asked = model.asked();
+    for (number, asked) in asked.iter().enumerate() {
+        let replies = asked.json().to_string().matches("Heard.").count();
+        assert_eq!(replies, number, "request {number}");
+    }
+    let last = asked.last().expect("a request").json().to_string();
     for number in 0..2 {
         let mut places = Vec::new();
         for round in 0..ROUNDS {
