@@ -133,11 +133,11 @@ async fn a_place_that_cannot_be_read_costs_what_stands_there_and_nothing_else() 
         // A page has at most some twenty rows. But there are places without which the database does not open.
         nearly_all += u32::from(found + 40 > COUNT as usize);
     }
-    println!(
+    // How many those are depends on when the database wrote what.
+    assert!(
+        told > 0 && nearly_all > 0,
         "{told} told: {nearly_all} lost a page or less, {emptied} have emptied values, {gaps} have gaps"
     );
-    // How many those are depends on when the database wrote what.
-    assert!(told > 0 && nearly_all > 0, "{nearly_all} of {told}");
 }
 
 #[tokio::test]
