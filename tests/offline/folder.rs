@@ -79,10 +79,13 @@ impl Folder {
     /// Puts files with these texts into a random folder: with others that have nothing to do with them, and with ignored
     /// and hidden files that have the same texts.
     pub(crate) fn around(texts: BTreeMap<String, String>, words: &mut Words, random: &mut Random) -> Folder {
-        let forms = texts
-            .keys()
-            .map(|path| (path.clone(), Form::random(random)))
-            .collect();
+        let form = |(path, text): (&String, &String)| {
+            let form = Form::random(random);
+            // A text without a line end does not show which one it would have.
+            let crlf = form.crlf && text.contains('\n');
+            (path.clone(), Form { crlf, ..form })
+        };
+        let forms = texts.iter().map(form).collect();
         let mut folder = Folder {
             forms,
             visible: texts.keys().cloned().collect(),
