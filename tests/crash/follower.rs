@@ -63,6 +63,11 @@ impl Follower {
     }
 }
 
+/// The channel of the user's stream.
+fn topic(ready: &Value) -> String {
+    format!("topic:u={}", ready["user_id"].as_str().expect("a user"))
+}
+
 impl<'a> Connection<'a> {
     /// Connects as the one whom the printed line names.
     pub(crate) fn open(follower: &'a mut Follower, ready: &Value) -> Result<Self, Gone> {
@@ -85,8 +90,7 @@ impl<'a> Connection<'a> {
 
     /// Listens from where the client stands; a new one from now on.
     pub(crate) fn subscribe(&mut self, ready: &Value) -> Result<(), Gone> {
-        let user = ready["user_id"].as_str().expect("a user");
-        let mut subscribe = json!({"channel": format!("topic:u={user}")});
+        let mut subscribe = json!({"channel": topic(ready)});
         let before = self.follower.cursor.clone();
         if let Some((offset, epoch)) = &before {
             subscribe["recover"] = true.into();
@@ -130,6 +134,22 @@ impl<'a> Connection<'a> {
                 Some(call) => self.answer(&call)?,
                 None => self.hear_more()?,
             }
+        }
+        self.hear_all(ready)
+    }
+
+    /// Listens to the end of the stream: each update has its entities as they are by now, so that a turn is heard to be
+    /// over before all of it is told.
+    fn hear_all(&mut self, ready: &Value) -> Result<(), Gone> {
+        let history = json!({"history": {"channel": topic(ready)}});
+        let end = self.ask(history)?["history"]["offset"].as_u64().expect("a place");
+        while self
+            .follower
+            .cursor
+            .as_ref()
+            .is_none_or(|(offset, _)| *offset < end)
+        {
+            self.hear_more()?;
         }
         Ok(())
     }
