@@ -222,19 +222,18 @@ impl Realtime {
     /// else it is worth another try.
     pub(crate) async fn go_on(&self) -> bool {
         let wake = async {
-            for session in self.engine.unfinished().await? {
-                let is_free = match session.project_id {
+            for (session, project) in self.engine.unfinished().await? {
+                let is_free = match project {
                     Some(project) => self.trusts(project).await,
                     None => true,
                 };
-                if is_free && let Err(error) = self.engine.wake(session.id).await {
+                if is_free && let Err(error) = self.engine.wake(session).await {
                     if error.code() == Code::ShuttingDown {
                         continue;
                     }
                     // It is alone with that: the others go on.
-                    tracing::error!(%error, session = %session.id, "what was left in the middle does not go on");
-                    self.engine
-                        .tell_trouble(session.id, error.code(), error.to_string());
+                    tracing::error!(%error, %session, "what was left in the middle does not go on");
+                    self.engine.tell_trouble(session, error.code(), error.to_string());
                 }
             }
             Ok::<_, rtc_engine::Error>(())

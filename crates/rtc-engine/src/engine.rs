@@ -23,7 +23,7 @@ use crate::host::Host;
 use crate::lane::{Lane, LaneSender};
 use crate::records::{Readable, Records};
 use crate::state::SessionState;
-use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn};
+use crate::stored::{SessionOutline, StoredMessage, StoredRtc, StoredSession, StoredTurn};
 use crate::stream::Stream;
 use crate::user::{Rules, UserCommand, UserLane, mode_in_force};
 use crate::{Error, Keys, source};
@@ -483,15 +483,18 @@ impl Engine {
         page.items
     }
 
-    /// The sessions that are in the middle of something: a turn is not over, or a message waits for its turn.
-    pub async fn unfinished(&self) -> Result<Vec<Session>, Error> {
-        let stored = self.inner.records.sessions().await?;
-        let unfinished = stored.items.into_iter().filter(|session| {
-            session.entity.deleted_at.is_none()
-                && session.entity.status != rtc_types::SessionStatus::Closed
-                && (session.private.turn.is_some() || !session.private.waiting.is_empty())
+    /// The sessions that are in the middle of something, and their projects: a turn is not over, or a message waits for its
+    /// turn.
+    pub async fn unfinished(&self) -> Result<Vec<(SessionId, Option<ProjectId>)>, Error> {
+        let outlines = self.inner.records.outlines().await?;
+        let unfinished = outlines.into_iter().filter(|SessionOutline { entity, private }| {
+            entity.deleted_at.is_none()
+                && entity.status != rtc_types::SessionStatus::Closed
+                && (private.turn.is_some() || !private.waiting.is_empty())
         });
-        Ok(unfinished.map(|session| session.entity).collect())
+        Ok(unfinished
+            .map(|SessionOutline { entity, .. }| (entity.id, entity.project_id))
+            .collect())
     }
 
     /// The calls in a project that were started, with a durable mark and without a result. Those about which the user is

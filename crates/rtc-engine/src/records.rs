@@ -13,7 +13,9 @@ use serde_json::Value;
 
 use crate::command::{Step, Write};
 use crate::state::{Call, SessionState};
-use crate::stored::{StoredMessage, StoredRtc, StoredSession, StoredTurn, TurnContext, decode, encode};
+use crate::stored::{
+    SessionOutline, StoredMessage, StoredRtc, StoredSession, StoredTurn, TurnContext, decode, encode,
+};
 use crate::user::Rules;
 use crate::{Error, Keys};
 
@@ -189,17 +191,23 @@ impl Records {
         self.read(&self.keys.session(session)).await
     }
 
+    /// What is open, of all sessions.
+    pub(crate) async fn outlines(&self) -> Result<Vec<SessionOutline>, Error> {
+        let sessions = self.keys.sessions();
+        Ok(self.read_readable(&sessions, None, usize::MAX).await?.items)
+    }
+
     /// The first open calls of the sessions in a project, as far as they were started: only a first one can have been.
     pub(crate) async fn begun(&self, project: Option<ProjectId>) -> Result<Vec<StoredRtc>, Error> {
         let mut begun = Vec::new();
-        for session in self.sessions().await?.items {
-            let Some(&first) = session.private.calls.first() else {
+        for SessionOutline { entity, private } in self.outlines().await? {
+            let Some(&first) = private.calls.first() else {
                 continue;
             };
-            if session.entity.project_id != project {
+            if entity.project_id != project {
                 continue;
             }
-            let call: StoredRtc = match self.required(&self.keys.rtc(session.entity.id, first)).await {
+            let call: StoredRtc = match self.required(&self.keys.rtc(entity.id, first)).await {
                 Ok(call) => call,
                 // Its session does not go on.
                 Err(Error::Unreadable(_)) => continue,

@@ -3,8 +3,8 @@
 use rtc_model::{AssistantBlock, ModelId};
 use rtc_tool::{Access, Kind, Subject};
 use rtc_types::{
-    ApprovalDecision, ApprovalState, MessageId, Mode, Preview, PreviewKind, Program, Rule, SessionId,
-    Timestamp, ToolCallId, TurnId,
+    ApprovalDecision, ApprovalState, MessageId, Mode, Preview, PreviewKind, Program, ProjectId, Rule,
+    SessionId, SessionStatus, Timestamp, ToolCallId, TurnId,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -155,6 +155,30 @@ pub struct SessionPrivate {
     /// Where it was copied from, if it began as a copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+}
+
+/// What is open in a stored session, read without the rest of it.
+#[derive(Deserialize)]
+pub(crate) struct SessionOutline {
+    pub(crate) entity: EntityOutline,
+    pub(crate) private: PrivateOutline,
+}
+
+/// Of its entity.
+#[derive(Deserialize)]
+pub(crate) struct EntityOutline {
+    pub(crate) id: SessionId,
+    pub(crate) project_id: Option<ProjectId>,
+    pub(crate) status: SessionStatus,
+    pub(crate) deleted_at: Option<Timestamp>,
+}
+
+/// Of [`SessionPrivate`].
+#[derive(Deserialize)]
+pub(crate) struct PrivateOutline {
+    pub(crate) turn: Option<TurnId>,
+    pub(crate) waiting: Vec<u32>,
+    pub(crate) calls: Vec<u32>,
 }
 
 /// Where a session was copied from.

@@ -13,7 +13,8 @@ use bytes::Bytes;
 use futures::stream::{self, StreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, Client, Response, Url};
-use serde_json::Value;
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -139,11 +140,34 @@ impl Http {
     }
 }
 
-/// The JSON of a body.
-pub(crate) fn bytes(body: &Value) -> Bytes {
-    serde_json::to_vec(body)
-        .expect("a JSON value always has a JSON form")
+/// The field of a body that has the conversation.
+pub(crate) const MESSAGES: &str = "messages";
+
+/// The JSON of a body: its fields in their order, in the place of [`MESSAGES`] the conversation, unless something else
+/// stands there. The conversation is written as it is read, never all of it as a tree of values.
+pub(crate) fn body(fields: &Map<String, Value>, messages: impl Serialize) -> Bytes {
+    let body = Body { fields, messages };
+    serde_json::to_vec(&body)
+        .expect("text and JSON values always have a JSON form")
         .into()
+}
+
+struct Body<'a, M> {
+    fields: &'a Map<String, Value>,
+    messages: M,
+}
+
+impl<M: Serialize> Serialize for Body<'_, M> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.fields.len()))?;
+        for (name, value) in self.fields {
+            match (name.as_str(), value) {
+                (MESSAGES, Value::Null) => map.serialize_entry(name, &self.messages)?,
+                _ => map.serialize_entry(name, value)?,
+            }
+        }
+        map.end()
+    }
 }
 
 fn seconds(time: Duration) -> String {

@@ -1,6 +1,9 @@
 //! A request in Chat Completions.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::as_object;
@@ -20,7 +23,7 @@ pub(super) const EXTRA_CONTENT: &str = "extra_content";
 pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Bytes {
     let mut body = Map::new();
     body.insert("model".into(), endpoint.model.as_str().into());
-    body.insert("messages".into(), messages(endpoint, request).into());
+    body.insert(http::MESSAGES.into(), Value::Null);
     if !request.tools.is_empty() {
         let tools: Vec<Value> = request.tools.iter().map(tool).collect();
         body.insert("tools".into(), tools.into());
@@ -36,7 +39,7 @@ pub(super) fn body(endpoint: &Endpoint, request: &Request) -> Bytes {
     body.insert("stream".into(), true.into());
     body.insert("stream_options".into(), json!({"include_usage": true}));
     body.extend(endpoint.extra.clone());
-    http::bytes(&Value::Object(body))
+    http::body(&body, Messages(endpoint, request))
 }
 
 fn tool(tool: &ToolSpec) -> Value {
@@ -46,17 +49,41 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-fn messages(endpoint: &Endpoint, request: &Request) -> Vec<Value> {
-    let system = (!request.system.is_empty()).then(|| json!({"role": "system", "content": request.system}));
-    let items = request.items.iter().filter_map(|item| match item {
-        Item::User { text } => Some(json!({"role": "user", "content": text})),
-        Item::Assistant { blocks } => assistant(blocks, endpoint.echo_reasoning),
-        Item::ToolResult { call_id, text, .. } => {
-            let id = outgoing(call_id, LONGEST_ID, false);
-            Some(json!({"role": "tool", "tool_call_id": id, "content": text}))
-        }
-    });
-    system.into_iter().chain(items).collect()
+/// The conversation.
+struct Messages<'a>(&'a Endpoint, &'a Request);
+
+/// A message of it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Message<'a> {
+    Said {
+        role: &'static str,
+        content: &'a str,
+    },
+    Reply(Value),
+    Result {
+        role: &'static str,
+        tool_call_id: Cow<'a, str>,
+        content: &'a str,
+    },
+}
+
+impl Serialize for Messages<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(endpoint, request) = *self;
+        let said = |role, content| Message::Said { role, content };
+        let system = (!request.system.is_empty()).then(|| said("system", request.system.as_str()));
+        let items = request.items.iter().filter_map(|item| match item {
+            Item::User { text } => Some(said("user", text.as_str())),
+            Item::Assistant { blocks } => assistant(blocks, endpoint.echo_reasoning).map(Message::Reply),
+            Item::ToolResult { call_id, text, .. } => Some(Message::Result {
+                role: "tool",
+                tool_call_id: outgoing(call_id, LONGEST_ID, false),
+                content: text,
+            }),
+        });
+        serializer.collect_seq(system.into_iter().chain(items))
+    }
 }
 
 fn assistant(blocks: &[AssistantBlock], echo_reasoning: bool) -> Option<Value> {
