@@ -152,7 +152,7 @@ impl Executor {
     async fn work(self, session: SessionId, mut wakes: mpsc::Receiver<()>) {
         let shutdown = self.inner.shutdown.clone();
         let work = async {
-            while wakes.recv().await.is_some() {
+            while self.is_woken(session, &mut wakes) {
                 self.drain(session).await;
             }
         };
@@ -161,6 +161,16 @@ impl Executor {
             () = shutdown.cancelled() => {}
             () = work => {}
         }
+    }
+
+    /// Whether the session's worker was told to look. If not it is none any more, and the next one to tell begins another.
+    fn is_woken(&self, session: SessionId, wakes: &mut mpsc::Receiver<()>) -> bool {
+        let mut workers = lock(&self.inner.workers);
+        let is_woken = wakes.try_recv().is_ok();
+        if !is_woken {
+            workers.remove(&session);
+        }
+        is_woken
     }
 
     async fn drain(&self, session: SessionId) {

@@ -385,6 +385,24 @@ async fn a_call_that_nobody_takes_is_run_by_the_worker() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_session_with_nothing_to_run_has_no_worker() {
+    let bench = patient(Does::Effect);
+    let workers = || lock(&bench.executor.inner.workers).len();
+    for _ in 0..2 {
+        bench.executor.wake(session());
+        assert_eq!(workers(), 1);
+        let gone = async {
+            while workers() > 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let gone = tokio::time::timeout(Duration::from_secs(10), gone).await;
+        assert!(gone.is_ok(), "its worker stays");
+    }
+    assert_eq!(bench.runs.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_somebody_takes_is_not_waited_for() {
     let bench = patient(Does::Effect);
     let before = tokio::time::Instant::now();
