@@ -234,6 +234,49 @@ fn the_user_sees_the_evidence_and_decides() {
     insta::assert_snapshot!(told(&place), @"script completed: The user looked and says that this call is done. It was started at TIME. By then it was about to change, or had changed: `/begun.txt` (as it left it). It had printed “under way”. What it returned is not known.");
 }
 
+/// What a session knows of its script, whose program was killed, once the user has decided with `answer`.
+fn decided(code: &str, answer: &str) -> (Workplace, String) {
+    let place = project(&[]);
+    let mut dialogue = Dialogue::start(request(&place, &script(code), &["--mode", "bypass"]));
+    dialogue.hear("    under way");
+    let id = dialogue.id();
+    dialogue.signal(Signal::SIGKILL);
+    dialogue.wait();
+    gone(id);
+    let ended = go_on(&place, Some(answer));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let session = shown(&place, &last_id(&place));
+    let call = &session["rtcs"][0];
+    let state = format!("{} {} {}", call["status"], call["effect"], call["attempt"]);
+    let told = told(&place);
+    (place, format!("{state}\n{told}"))
+}
+
+/// The first run waits for ever; a further one finds what it left, adds to it, and ends.
+const TWICE: &str = "const isFirst = !(await rtcAgent.fs.ls('/')).includes('begun.txt');
+if (!isFirst) await rtcAgent.fs.read('/begun.txt');
+await rtcAgent.fs.write('/begun.txt', 'x', { mode: 'append' });
+console.log('under way');
+while (isFirst) await rtcAgent.system.delay(1000);
+'ended'";
+
+#[test]
+fn of_a_script_whose_outcome_nobody_knows_the_user_chooses_what_becomes() {
+    let (place, known) = decided(TWICE, "r");
+    assert_eq!(
+        content(&place, "begun.txt"),
+        "xx",
+        "it ran twice, as the user wanted"
+    );
+    insta::assert_snapshot!(known, @"");
+    let (place, known) = decided(TWICE, "d");
+    assert_eq!(content(&place, "begun.txt"), "x");
+    insta::assert_snapshot!(known, @"");
+    let (place, known) = decided(TWICE, "t");
+    assert_eq!(content(&place, "begun.txt"), "x");
+    insta::assert_snapshot!(known, @"");
+}
+
 #[test]
 fn stop_ends_a_script_and_says_that_it_may_have_had_an_effect() {
     let place = project(&[]);

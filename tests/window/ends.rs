@@ -67,24 +67,31 @@ fn a_window_is_not_closed_over_a_running_call_unless_the_user_says_so() {
     assert_eq!(Desk::done(&desk.record(), "script"), 1);
 }
 
-#[test]
-fn a_call_over_which_the_user_closes_the_window_has_an_outcome_that_is_not_known() {
-    let desk = Desk::new("bypass");
-    let (program, page, window) = held(&desk, "emil");
-    let asked = question(&desk, &program, &window);
+/// The user closes the window over a call that is held, opens another one, and decides what becomes of the call. What was
+/// known of it is shown.
+fn decided<'d>(desk: &'d Desk, name: &str, choice: &str) -> (Program<'d>, Page) {
+    let (program, page, window) = held(desk, name);
+    let asked = question(desk, &program, &window);
     desk.screen.press(&asked, "Return");
     assert_eq!(program.end().code, Some(0));
     drop(page);
-    assert_eq!(desk.effects(), "emil began\n");
+    assert_eq!(desk.effects(), format!("{name} began\n"));
 
     let program = desk.open();
     let page = program.page();
-    page.click("hold emil");
+    page.click(&format!("hold {name}"));
     page.see("This call was started, and the program ended before it was known how it went.");
     let known = page.value("document.querySelector('.unknown').innerText");
     let known = known.as_str().expect("a text");
     assert!(known.contains(crate::model::EFFECTS), "{known}");
-    page.click("Let the model look");
+    page.click(choice);
+    (program, page)
+}
+
+#[test]
+fn a_call_over_which_the_user_closes_the_window_has_an_outcome_that_is_not_known() {
+    let desk = Desk::new("bypass");
+    let (program, page) = decided(&desk, "emil", "Let the model look");
     page.see("It was told: [Tool Error]");
     page.idle();
     assert_eq!(desk.effects(), "emil began\n");
@@ -93,5 +100,39 @@ fn a_call_over_which_the_user_closes_the_window_has_an_outcome_that_is_not_known
     assert_eq!(
         (&record["rtcs"][0]["status"], &record["rtcs"][0]["attempt"]),
         (&"failed".into(), &1.into())
+    );
+}
+
+#[test]
+fn a_call_of_which_the_user_says_that_it_is_done_does_not_run_again() {
+    let desk = Desk::new("bypass");
+    let (program, page) = decided(&desk, "frida", "It is done");
+    page.see("It was told: The user looked and says that this call is done.");
+    page.idle();
+    assert_eq!(desk.effects(), "frida began\n");
+    assert_eq!(program.close().code, Some(0));
+    let record = desk.record();
+    assert_eq!(
+        (&record["rtcs"][0]["status"], &record["rtcs"][0]["attempt"]),
+        (&"completed".into(), &1.into())
+    );
+}
+
+#[test]
+fn a_call_of_which_nobody_knows_runs_once_more_if_the_user_says_so() {
+    let desk = Desk::new("bypass");
+    let (program, page) = decided(&desk, "gustav", "Run it again");
+    until("another run", || {
+        (desk.effects() == "gustav began\ngustav began\n").then_some(())
+    });
+    desk.let_go("gustav");
+    page.see("gustav has gone well.");
+    page.idle();
+    assert_eq!(desk.effects(), "gustav began\ngustav began\ngustav ended\n");
+    assert_eq!(program.close().code, Some(0));
+    let session = desk.session();
+    assert_eq!(
+        (&session["rtcs"][0]["status"], &session["rtcs"][0]["attempt"]),
+        (&"completed".into(), &2.into())
     );
 }
