@@ -157,6 +157,13 @@ async fn an_older_store_is_guarded_from_its_first_commit_on() {
     for schema in schemas() {
         let folder = copy(schema);
         let path = folder.path().join("store");
+        if schema == 1 {
+            let has_sum = rows(&path).contains_key("m:sum").unwrap();
+            assert!(
+                !has_sum && !path.join("acknowledged").exists(),
+                "it is no older one"
+            );
+        }
         let store: Arc<dyn Store> = Arc::new(open(&path));
         commit(&store, |batch| {
             batch.put("new", "value");
