@@ -22,7 +22,7 @@ fn place() -> Workplace {
 }
 
 /// The files of a store by their names, without those that every start writes.
-fn files(store: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn files(store: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     let mut folders = vec![store.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -46,7 +46,7 @@ fn files(store: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// What was set aside.
-fn aside(place: &Workplace) -> Vec<PathBuf> {
+pub(crate) fn aside(place: &Workplace) -> Vec<PathBuf> {
     let entries = fs::read_dir(place.data()).expect("the data folder is listed");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let is_aside = |path: &PathBuf| {

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use rtc_tests::{Workplace, binary};
 
+use crate::damaged_store::{aside, files};
 use crate::place::{alone, content, project, request, tidy};
 use rtc_tests::dialogue::{Dialogue, run};
 
@@ -214,10 +215,24 @@ fn a_store_of_a_newer_version_is_left_alone() {
     let newer = text.replace("\"oldest_reader\":1", "\"oldest_reader\":999");
     assert_ne!(text, newer);
     std::fs::write(&path, &newer).expect("the header is written");
-    let ended = alone(&place, "read notes.txt", &[]);
-    insta::assert_snapshot!(tidy(&place, &ended.stderr), @"rtc-headless: the data was written by a newer version (its format needs a reader of at least 999, this is 1); update the program; nothing was changed");
-    assert_eq!(ended.code, Some(2));
-    assert_eq!(std::fs::read_to_string(&path).expect("it is there"), newer);
+    let store = place.data().join("store");
+    let before = files(&store);
+    for command in [
+        request(&place, "read notes.txt", &[]),
+        place.command(&["run", "--continue"]),
+        place.command(&["sessions", "list"]),
+        place.command(&["sessions", "show", "0"]),
+        place.command(&["serve", "--listen", "127.0.0.1:0"]),
+    ] {
+        let told = format!("{command:?}");
+        let ended = run(command, b"");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(tidy(&place, &ended.stderr), @"rtc-headless: the data was written by a newer version (its format needs a reader of at least 999, this is 1); update the program; nothing was changed");
+        }
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{told}");
+        assert!(files(&store) == before, "{told}");
+        assert!(aside(&place).is_empty(), "{told}");
+    }
     std::fs::write(&path, text).expect("the header is written");
     assert_eq!(place.sessions().len(), 1, "with the right version all is there");
 }

@@ -16,6 +16,7 @@ mod files;
 mod full_disk;
 mod names;
 mod output;
+mod past;
 mod permissions;
 mod place;
 mod questions;

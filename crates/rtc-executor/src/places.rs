@@ -79,3 +79,44 @@ impl Places for Folders {
             .with(self.pre_images.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_does_not_open_is_given_up_after_its_time() {
+        // The one thread on which folders are opened is held, as by a drive that does not answer.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let folders = Arc::new(Folders::new(data.path().to_owned()).unwrap());
+        runtime.block_on(async {
+            let (answers, silence) = std::sync::mpsc::channel::<()>();
+            let drive = tokio::task::spawn_blocking(move || silence.recv());
+            let opening = {
+                let (folders, root) = (folders.clone(), root.path().to_owned());
+                tokio::spawn(async move { folders.of(Some(root)).await })
+            };
+            tokio::task::yield_now().await;
+            tokio::time::advance(OPENING - Duration::from_millis(1)).await;
+            tokio::task::yield_now().await;
+            assert!(!opening.is_finished(), "it has its time");
+            tokio::time::advance(Duration::from_millis(2)).await;
+            tokio::task::yield_now().await;
+            assert!(opening.is_finished(), "and no more");
+            let error = opening.await.unwrap().err().expect("it did not open");
+            assert_eq!(error.kind, ErrorKind::Timeout, "{error}");
+
+            // The drive answers again, and nothing is left of it.
+            drop(answers);
+            assert!(drive.await.unwrap().is_err());
+            assert!(folders.of(Some(root.path().to_owned())).await.is_ok());
+        });
+    }
+}

@@ -13,6 +13,8 @@ mod harness;
 mod lost_tail;
 #[path = "contract/model.rs"]
 mod model;
+#[path = "contract/past.rs"]
+mod past;
 #[path = "contract/reads.rs"]
 mod reads;
 #[path = "contract/salvage.rs"]

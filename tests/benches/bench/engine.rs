@@ -32,6 +32,8 @@ pub(crate) struct Effort {
     pub(crate) starts: usize,
     /// Sessions of the large history, each with a hundred calls.
     pub(crate) large: usize,
+    /// The same of the store that is damaged.
+    pub(crate) damaged: usize,
     /// Rounds of commits.
     pub(crate) rounds: usize,
     /// How long each kind of commit is made in a round.
@@ -53,6 +55,7 @@ impl Effort {
         sessions: [100, 1_000],
         starts: 15,
         large: 320,
+        damaged: 27,
         rounds: 5,
         time: Duration::from_millis(500),
         workflows: 15,
@@ -70,6 +73,7 @@ pub(crate) fn inputs(effort: Effort) -> String {
         sessions,
         starts,
         large,
+        damaged,
         rounds,
         time,
         workflows,
@@ -78,7 +82,8 @@ pub(crate) fn inputs(effort: Effort) -> String {
     } = effort;
     format!(
         "{turns} turns of {calls} reads after {messages:?} messages and beside {sessions:?} sessions; {starts} starts of each \
-         kind, the large history of {large} sessions with 100 results of 16 KiB; {rounds} rounds of {time:?} of commits; \
+         kind, the large history of {large} sessions with 100 results of 16 KiB, the damaged \
+         store of {damaged} such; {rounds} rounds of {time:?} of commits; \
          {workflows} workflows of {steps} steps; {stored} calls for space"
     )
 }

@@ -117,6 +117,7 @@ fn engine_runs() {
         sessions: [1, 3],
         starts: 1,
         large: 2,
+        damaged: 2,
         rounds: 1,
         time: std::time::Duration::from_millis(20),
         workflows: 2,

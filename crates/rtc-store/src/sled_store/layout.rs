@@ -107,6 +107,15 @@ fn joined(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
 }
 
+/// What of a row tells it from every other that stood under its key: of a record its kind and revision, of any other row
+/// all of it.
+pub(super) fn version<'r>(key: &[u8], row: &'r [u8]) -> &'r [u8] {
+    match key.first() {
+        Some(&(VALUE | STREAM)) => row.get(..HEAD_BYTES).unwrap_or(row),
+        _ => row,
+    }
+}
+
 /// Reads a number that a row holds.
 pub(super) fn number(bytes: &[u8]) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_be_bytes)
@@ -119,6 +128,9 @@ pub(super) enum Head<'a> {
     Chunked { len: usize },
     Blob { hash: Hash, len: u64 },
 }
+
+/// Its kind and its revision.
+const HEAD_BYTES: usize = 1 + 8;
 
 const INLINE: u8 = 0;
 const CHUNKED: u8 = 1;

@@ -6,8 +6,12 @@
 use super::layout;
 use crate::Revision;
 
-/// How a sum is written: the revision that it is of, the number of rows, and the sum of their hashes.
-const BYTES: usize = 8 + 8 + 16;
+/// How a sum is written: the revision that it is of, the number of rows, the sum of their hashes, and [`HASHES`].
+const BYTES: usize = 8 + 8 + 16 + 1;
+
+/// What is hashed of a row. Programs that hashed all of it wrote no such byte: to them, and of them here, a sum is none,
+/// and the rows are counted anew.
+const HASHES: u8 = 1;
 
 /// How many rows there are, and the sum of their hashes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,26 +41,28 @@ impl Sum {
     /// As it is written with the commit of this revision.
     pub(super) fn encode(&self, revision: Revision) -> Vec<u8> {
         let (revision, rows) = (revision.0.to_be_bytes(), self.rows.to_be_bytes());
-        [&revision[..], &rows, &self.hashes.to_be_bytes()].concat()
+        [&revision[..], &rows, &self.hashes.to_be_bytes(), &[HASHES]].concat()
     }
 
     /// What a row says, if it is one of this revision.
     pub(super) fn decode(row: &[u8], revision: Revision) -> Option<Self> {
         let row: &[u8; BYTES] = row.try_into().ok()?;
         let (of, rest) = row.split_first_chunk()?;
-        let (rows, hashes) = rest.split_first_chunk()?;
+        let (rows, rest) = rest.split_first_chunk()?;
+        let (hashes, kind) = rest.split_first_chunk()?;
         let sum = Self {
             rows: u64::from_be_bytes(*rows),
-            hashes: u128::from_be_bytes(hashes.try_into().ok()?),
+            hashes: u128::from_be_bytes(*hashes),
         };
-        (Revision(u64::from_be_bytes(*of)) == revision).then_some(sum)
+        (kind == [HASHES] && Revision(u64::from_be_bytes(*of)) == revision).then_some(sum)
     }
 }
 
 fn hash(key: &[u8], row: &[u8]) -> u128 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(key.len() as u64).to_be_bytes());
-    hasher.update(key).update(row);
+    hasher.update(&(row.len() as u64).to_be_bytes());
+    hasher.update(key).update(layout::version(key, row));
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
     u128::from_be_bytes(bytes)
@@ -68,7 +74,9 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::layout::Head;
     use super::*;
+    use crate::{Key, Offset};
 
     fn of<'a>(rows: impl IntoIterator<Item = (&'a Vec<u8>, &'a Vec<u8>)>) -> Sum {
         let mut sum = Sum::default();
@@ -109,11 +117,41 @@ mod tests {
         let row = sum.encode(Revision(7));
         assert_eq!(Sum::decode(&row, Revision(7)), Some(sum));
         assert_eq!(Sum::decode(&row, Revision(8)), None);
-        assert_eq!(Sum::decode(&row[..31], Revision(7)), None);
+        assert_eq!(
+            Sum::decode(&row[..BYTES - 1], Revision(7)),
+            None,
+            "an earlier one"
+        );
         // A key cannot pass for a part of its row.
         assert_ne!(
             of([(&b"ab".to_vec(), &b"1".to_vec())]),
             of([(&b"a".to_vec(), &b"b1".to_vec())])
         );
+    }
+
+    #[test]
+    fn an_earlier_row_does_not_pass_for_the_one_that_took_its_place() {
+        let value = |revision, content: &'static [u8]| Head::Inline(content).encode(Revision(revision));
+        let (key, stream) = (Key::from("a"), Key::from("s"));
+        let (old, new) = ([vec![b'x'; 4096], b"old".to_vec()].concat(), vec![b'x'; 4096 + 3]);
+        for (row, before, after) in [
+            (layout::value_key(&key), value(1, b"same"), value(2, b"same")),
+            (
+                layout::stream_key(&stream, Offset(1)),
+                value(1, b""),
+                value(2, b""),
+            ),
+            (layout::counter_key(&stream), vec![0; 8], vec![1; 8]),
+            (layout::REVISION_KEY.to_vec(), vec![0; 8], vec![1; 8]),
+            // It has no revision: all of it counts.
+            (layout::chunk_key(&layout::value_key(&key), 1), old, new),
+        ] {
+            assert_ne!(
+                of([(&row, &before)]),
+                of([(&row, &after)]),
+                "{}",
+                row.escape_ascii()
+            );
+        }
     }
 }
