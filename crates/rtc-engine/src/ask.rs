@@ -91,6 +91,10 @@ impl Ask {
         let context = self.conversation.context(records).await?;
         let request = prompt::request(context, &self.conversation.messages(records).await?);
         let model = self.inner.host.model(&context.model).map_err(Failed::Model)?;
+        if !self.inner.awaited.begins(self.session, self.turn) {
+            let told = "the store failed each time that the model replied, so it is not asked again";
+            return Err(Error::refused(Code::Internal, told).into());
+        }
         let reply = self.reply(&*model, &request).await?;
         let calls = self.plan(&reply).await?;
         Ok(Command::Replied {

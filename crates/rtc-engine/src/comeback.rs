@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rtc_types::SessionId;
+use rtc_types::{SessionId, TurnId};
 use tokio::sync::watch;
 
 use crate::Error;
@@ -40,6 +40,36 @@ impl ComingBack {
             sessions.remove(&session);
         }
         !has_failed
+    }
+}
+
+/// How often the model is asked for one reply that the store then cannot take. Each request is paid for.
+const MOST_LOST: u32 = 4;
+
+/// The replies that were asked for and have not come to their sessions.
+#[derive(Default)]
+pub(crate) struct Awaited(Mutex<HashMap<SessionId, (TurnId, u32)>>);
+
+impl Awaited {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, (TurnId, u32)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next reply of a turn is asked for, if it was not lost too often. Gives whether it is.
+    pub(crate) fn begins(&self, session: SessionId, turn: TurnId) -> bool {
+        let mut awaited = self.lock();
+        let asked = awaited.entry(session).or_insert((turn, 0));
+        if asked.0 != turn {
+            *asked = (turn, 0);
+        }
+        let may_be_asked = asked.1 < MOST_LOST;
+        asked.1 += u32::from(may_be_asked);
+        may_be_asked
+    }
+
+    /// The session knows what became of it, or waits for none any more.
+    pub(crate) fn ends(&self, session: SessionId) {
+        self.lock().remove(&session);
     }
 }
 

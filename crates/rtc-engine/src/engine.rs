@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::{LiveText, Written};
-use crate::comeback::ComingBack;
+use crate::comeback::{Awaited, ComingBack};
 use crate::command::{Command, Done, Fork, Outcome, Send};
 use crate::host::Host;
 use crate::lane::{Lane, LaneSender};
@@ -87,6 +87,7 @@ pub(crate) struct Inner {
     pub(crate) user: UserLane,
     pub(crate) lanes: Mutex<HashMap<SessionId, LaneSender>>,
     pub(crate) coming_back: ComingBack,
+    pub(crate) awaited: Awaited,
     pub(crate) stream: Stream,
     live: broadcast::Sender<Live>,
     pub(crate) live_events: broadcast::Sender<LiveEvent>,
@@ -201,6 +202,7 @@ impl Engine {
             shutdown: CancellationToken::new(),
             lanes: Mutex::default(),
             coming_back: ComingBack::default(),
+            awaited: Awaited::default(),
             stream: Stream::new(stands, renewed),
             live: broadcast::Sender::new(LIVE_QUEUE),
             live_events: broadcast::Sender::new(LIVE_QUEUE),

@@ -265,6 +265,9 @@ impl Lane {
             }
             match self.commit(&step, &rules).await {
                 Ok(offsets) => {
+                    if matches!(command, Command::Replied { .. }) {
+                        self.inner.awaited.ends(self.session);
+                    }
                     let done = self.accept(step);
                     return Ok(Receipt { done, offsets });
                 }
@@ -320,7 +323,10 @@ impl Lane {
                 .conversation
                 .iter()
                 .for_each(|kept| kept.committed(&step.writes)),
-            None => self.conversation = None,
+            None => {
+                self.conversation = None;
+                self.inner.awaited.ends(self.session);
+            }
         }
         for effect in step.effects {
             self.act(effect);

@@ -154,6 +154,8 @@ fn effects(scenario: &Scenario, session: &SessionEnd, facts: &Facts) -> Result<(
                 applied >= 1
             }
             (_, Some(Effect::None)) => applied == 0,
+            // What a tool said of itself: that nothing was changed.
+            (RtcStatus::Failed, None) => applied == 0,
             (_, Some(Effect::Applied)) if planned.tool == Tool::Write => applied > 0,
             _ => true,
         };

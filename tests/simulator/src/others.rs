@@ -11,6 +11,7 @@ use rtc_types::{DeviceId, SessionId};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use crate::port::Turns;
 use crate::user::DEVICE;
 use crate::{Sabotage, tools};
 
@@ -30,7 +31,7 @@ pub(crate) async fn would_run(
     let runs_unclaimed = sabotage == Sabotage::RunsUnclaimed;
     let other = EnginePort::default();
     other.connect(&engine, if runs_unclaimed { DEVICE } else { ELSEWHERE });
-    let other = crate::port::to(other, false, runs_unclaimed);
+    let other = crate::port::to(other, Turns::All, runs_unclaimed);
     let elsewhere = Executor::new(other, tools::of_executor().clone(), places, Duration::ZERO);
     let mut windows = JoinSet::new();
     let mut position = engine.position();

@@ -9,22 +9,43 @@ use rtc_tool::{Policy, Progress, ToolError};
 use rtc_types::{Code, Mode, ProjectId, RtcId, SessionId};
 use serde_json::Value;
 
-/// The port to an engine. Without turns it says of each call that it is in a folder of its own; without claims it runs
+/// Who waits for a turn before a change.
+#[derive(PartialEq)]
+pub(crate) enum Turns {
+    /// Every session, as it should be.
+    All,
+    /// None.
+    Nobody,
+    /// Every one but these.
+    AllBut(Vec<SessionId>),
+}
+
+impl Turns {
+    fn are_taken_by(&self, session: SessionId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Nobody => false,
+            Self::AllBut(others) => !others.contains(&session),
+        }
+    }
+}
+
+/// The port to an engine. Of a call that takes no turn it says that it is in a folder of its own; without claims it runs
 /// what it is refused.
-pub(crate) fn to(engine: EnginePort, without_turns: bool, without_claims: bool) -> Arc<dyn Port> {
-    if !without_turns && !without_claims {
+pub(crate) fn to(engine: EnginePort, turns: Turns, without_claims: bool) -> Arc<dyn Port> {
+    if turns == Turns::All && !without_claims {
         return Arc::new(engine);
     }
     Arc::new(Broken {
         engine,
-        without_turns,
+        turns,
         without_claims,
     })
 }
 
 struct Broken {
     engine: EnginePort,
-    without_turns: bool,
+    turns: Turns,
     without_claims: bool,
 }
 
@@ -37,9 +58,9 @@ impl Port for Broken {
     async fn load(&self, rtc: RtcId) -> Result<Option<OpenCall>, PortError> {
         let call = self.engine.load(rtc).await?;
         Ok(call.map(|call| OpenCall {
-            project: match self.without_turns {
-                true => Some(ProjectId::new(rtc.uuid())),
-                false => call.project,
+            project: match self.turns.are_taken_by(call.rtc.session_id) {
+                true => call.project,
+                false => Some(ProjectId::new(rtc.uuid())),
             },
             ..call
         }))

@@ -21,6 +21,7 @@ use crate::clock::WorldClock;
 use crate::model::{self, PlannedModel};
 use crate::others;
 use crate::points::{Point, Wanted};
+use crate::port::Turns;
 use crate::scenario::Scenario;
 use crate::store::WatchedStore;
 use crate::tools::{self, Bench};
@@ -138,7 +139,7 @@ async fn live(
     let port = EnginePort::default();
     let tools = tools::of_executor().clone();
     let executor = Executor::new(
-        crate::port::to(port.clone(), world.sabotage == Sabotage::TakesNoTurns, false),
+        crate::port::to(port.clone(), turns(world, scenario), false),
         tools,
         Arc::new(OneBench(bench.clone())),
         Duration::ZERO,
@@ -177,6 +178,8 @@ async fn live(
         }
     }
     let mut runners = JoinSet::new();
+    let clock = world.clone();
+    runners.spawn(async move { clock.wakes_late().await });
     if scenario.others {
         let places = Arc::new(OneBench(bench));
         let ids = world.clone();
@@ -202,7 +205,11 @@ async fn live(
         answer: scenario.clients[..count].iter().any(|plan| plan.answers),
         act: scenario.clients[..count].iter().any(|plan| plan.acts),
     };
-    let long = if scenario.thinks { LONG_WITH_THOUGHT } else { LONG };
+    let slept = (scenario.jump).map_or(0, |jump| jump.seconds.unsigned_abs());
+    let long = match scenario.thinks {
+        true => LONG_WITH_THOUGHT,
+        false => LONG + Duration::from_secs(slept),
+    };
     let acting = tokio::time::timeout(long, user::act(world, scenario, &engine, others));
     let acted = tokio::select! {
         biased;
@@ -225,6 +232,19 @@ async fn live(
     executor.shut_down();
     engine.shut_down();
     Ok(Lived::ToTheEnd(ends, count))
+}
+
+/// Who waits for a turn before a change.
+fn turns(world: &World, scenario: &Scenario) -> Turns {
+    let is_late = |session: &usize| scenario.sessions[*session].late > 0;
+    match world.sabotage {
+        Sabotage::TakesNoTurns => Turns::Nobody,
+        Sabotage::LateTakeNoTurns => {
+            let late = (0..scenario.sessions.len()).filter(is_late);
+            Turns::AllBut(late.map(session_id).collect())
+        }
+        _ => Turns::All,
+    }
 }
 
 /// When the user starts the product again, because its store has stopped.

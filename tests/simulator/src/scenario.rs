@@ -36,6 +36,8 @@ pub struct Jump {
     pub at: u64,
     /// By how many seconds: forwards as after a sleep, or back.
     pub seconds: i64,
+    /// The timers jump with it: there are systems on which they go on while the machine sleeps. Only forwards.
+    pub wakes_late: bool,
 }
 
 /// What the disk of the store does wrong. Commits and reads are counted from the beginning, whoever asks for them.
@@ -177,6 +179,8 @@ pub struct Call {
     pub slow: bool,
     /// It ends with an error: a change before its effect, a program after it.
     pub fails: bool,
+    /// Also a change that fails does so after its effect.
+    pub fails_late: bool,
 }
 
 /// What is called.
@@ -371,6 +375,14 @@ impl SessionPlan {
             && self.clears.is_none()
             && self.set_modes.is_empty()
             && self.messages.iter().all(|message| message.when == When::Idle)
+            // Killed before its end is stored, a change that fails after its effect is found made.
+            && !self.calls().any(|call| call.fails_late)
+    }
+
+    /// The calls that the model makes.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        let rounds = self.messages.iter().flat_map(|message| &message.rounds);
+        rounds.flat_map(|round| &round.calls)
     }
 }
 
@@ -419,6 +431,7 @@ impl Call {
             resolution: RESOLUTIONS[rng.usize(..RESOLUTIONS.len())],
             slow: rng.u8(..6) == 0,
             fails: rng.u8(..8) == 0,
+            fails_late: false,
         }
     }
 }

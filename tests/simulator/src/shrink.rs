@@ -1,8 +1,8 @@
 //! Makes a scenario that fails smaller, as long as it fails.
 
 use crate::{
-    Begins, Call, ClientPlan, CopyPlan, Failure, Folders, Message, Round, Sabotage, Scenario, SessionPlan,
-    Tool, When, explore,
+    Begins, Call, ClientPlan, CopyPlan, Failure, Folders, Jump, Message, Round, Sabotage, Scenario,
+    SessionPlan, Tool, When, explore,
 };
 
 /// How many smaller scenarios are tried at most.
@@ -49,6 +49,12 @@ fn candidates(scenario: &Scenario) -> Vec<Scenario> {
     };
     let plainer = [
         with(|scenario| scenario.jump = None),
+        with(|scenario| {
+            scenario.jump = scenario.jump.map(|jump| Jump {
+                wakes_late: false,
+                ..jump
+            })
+        }),
         with(|scenario| scenario.thinks = false),
         with(|scenario| scenario.others = false),
     ];
@@ -197,12 +203,14 @@ fn smaller_call(call: &Call) -> Vec<Call> {
         all.push(Call {
             slow: false,
             fails: false,
+            fails_late: false,
             ..call.clone()
         });
     }
     if call.tool != Tool::Read {
         all.push(Call {
             tool: Tool::Read,
+            fails_late: false,
             ..call.clone()
         });
     }

@@ -114,6 +114,9 @@ impl Bench {
 
     fn end(&self, call: &str) -> Result<(), ToolError> {
         match self.scenario.call(call) {
+            Some(plan) if plan.fails_late && self.world.sabotage == Sabotage::DeniesEffects => {
+                Err(ToolError::invalid(format!("{call} was not made")))
+            }
             Some(plan) if plan.fails => Err(ToolError::execution(format!("it ran {call} and failed"))),
             _ => Ok(()),
         }
@@ -243,15 +246,25 @@ impl rtc_tool::Tool for Write {
             ));
         }
         context.permit.check(Access::Write, &args.path)?;
-        bench.end(&args.text)?;
+        let fails_late = bench
+            .scenario
+            .call(&args.text)
+            .is_some_and(|call| call.fails_late);
+        if !fails_late {
+            bench.end(&args.text)?;
+        }
         bench.check_consent(&args.text, Tool::Write);
-        bench.world.effect(
-            || format!("write {}", args.text),
-            |facts| {
-                facts.applied.push(args.text.as_str().into());
-                facts.files.insert(args.path.clone(), args.text.clone());
-            },
-        );
+        let runs_again = fails_late && bench.world.sabotage == Sabotage::FailedRunAgain;
+        for _ in 0..if runs_again { 2 } else { 1 } {
+            bench.world.effect(
+                || format!("write {}", args.text),
+                |facts| {
+                    facts.applied.push(args.text.as_str().into());
+                    facts.files.insert(args.path.clone(), args.text.clone());
+                },
+            );
+        }
+        bench.end(&args.text)?;
         context.seen.note(&args.path, json!(args.text));
         Ok(json!(format!("wrote {}", args.text)))
     }

@@ -27,6 +27,8 @@ const MOST_ACTS: usize = 1_000;
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// Longer than anything is kept in memory only to be quick.
 const THOUGHT: Duration = Duration::from_secs(30 * 3_600);
+/// Sabotage only: what goes on for longer by the wall clock is given up. In seconds.
+const GIVEN_UP: i64 = 3_600;
 /// Where a read may have failed, of which the user is told and nothing is stored: when the user looks again.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
@@ -201,10 +203,22 @@ impl Session<'_> {
             } else {
                 Command::Stop
             };
-            if self.world.sabotage != Sabotage::MissesStops {
+            let is_missed = match self.world.sabotage {
+                Sabotage::MissesStops => true,
+                Sabotage::ClosesWithoutAStop => self.plan.closes,
+                _ => false,
+            };
+            if !is_missed {
                 self.tell(stop).await?;
             }
             self.know(|known| known.stopped = Some(known.said));
+            return Ok(Look::Acted);
+        }
+        if self.world.sabotage == Sabotage::EndsByTheWallClock
+            && let Some(turn) = &state.turn
+            && self.world.now().as_second() - turn.entity.created_at.as_second() > GIVEN_UP
+        {
+            self.tell(Command::Stop).await?;
             return Ok(Look::Acted);
         }
         let status = state.session.as_ref().map(|session| session.entity.status);

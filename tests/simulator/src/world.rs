@@ -3,11 +3,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rtc_model::{AssistantBlock, Item, Request};
 use rtc_store::MemoryStore;
 use rtc_types::{ApprovalDecision, SessionId};
+use tokio::sync::Notify;
 
 use crate::client::Kept;
 use crate::points::{Point, Points, Wanted};
@@ -69,6 +72,16 @@ pub enum Sabotage {
     RunsUnclaimed,
     /// A client that sends something again gives it another id.
     SendsAnew,
+    /// What goes on for more than an hour by the wall clock is given up.
+    EndsByTheWallClock,
+    /// A close is only taken note of: what goes on is not stopped.
+    ClosesWithoutAStop,
+    /// A session that begins late changes files without waiting for its turn.
+    LateTakeNoTurns,
+    /// A change that has failed is made once more.
+    FailedRunAgain,
+    /// Of a change that has failed it is said that nothing was changed.
+    DeniesEffects,
 }
 
 /// What is the case outside of the product. An image of it is a clone.
@@ -161,6 +174,10 @@ pub(crate) struct World {
     pub(crate) sabotage: Sabotage,
     /// How its clock jumps.
     pub(crate) jump: Option<Jump>,
+    /// The clock has jumped, and the timers have not yet.
+    jumped: Notify,
+    /// So have the timers.
+    has_slept: AtomicBool,
 }
 
 struct Inner {
@@ -193,7 +210,17 @@ impl World {
             store,
             sabotage,
             jump,
+            jumped: Notify::new(),
+            has_slept: AtomicBool::new(false),
         }
+    }
+
+    /// When the machine wakes from its sleep, all timers that have run out meanwhile are told so.
+    pub(crate) async fn wakes_late(&self) {
+        self.jumped.notified().await;
+        self.has_slept.store(true, Ordering::Relaxed);
+        let slept = self.jump.map_or(0, |jump| jump.seconds.unsigned_abs());
+        tokio::time::advance(Duration::from_secs(slept)).await;
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -270,11 +297,20 @@ impl World {
         self.inner().points.taken()
     }
 
+    /// Whether the timers have jumped: what waits for another machine has waited for too long by then.
+    pub(crate) fn has_slept(&self) -> bool {
+        self.has_slept.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn tick(&self) -> u64 {
-        self.with(|facts| {
+        let tick = self.with(|facts| {
             facts.ticks += 1;
             facts.ticks
-        })
+        });
+        if self.jump.is_some_and(|jump| jump.wakes_late && jump.at == tick) {
+            self.jumped.notify_one();
+        }
+        tick
     }
 
     /// The session of this number, once the user knows it.

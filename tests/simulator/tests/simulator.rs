@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rtc_simulator::{Failure, Sabotage, Scenario, effects, explore, shrink};
+use rtc_simulator::{Failure, Sabotage, Scenario, SessionPlan, effects, explore, shrink};
 
 /// A fifth of the time would go into the system's allocator.
 #[global_allocator]
@@ -282,6 +282,50 @@ fn a_call_that_two_run_is_found() {
     assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
 }
 
+/// The clock jumps by hours, and nothing has taken an hour.
+#[test]
+fn a_deadline_by_the_wall_clock_is_found() {
+    let failure = found(Sabotage::EndsByTheWallClock);
+    assert!(failure.what.contains("and not by the user"), "{failure}");
+    let jump = failure.scenario.jump.expect("the clock jumps");
+    assert!(jump.seconds > 0 && !jump.wakes_late, "{failure}");
+    assert!(size(&failure.scenario).1 <= 1, "{failure}");
+}
+
+#[test]
+fn a_close_that_stops_nothing_is_found() {
+    let failure = found(Sabotage::ClosesWithoutAStop);
+    assert!(
+        failure.what.contains("was stopped, and the model is asked"),
+        "{failure}"
+    );
+    assert!(failure.scenario.sessions[0].closes, "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn a_child_that_begins_late_and_waits_for_no_turn_is_found() {
+    let failure = found(Sabotage::LateTakeNoTurns);
+    let seen = ["at a time", "somebody came between", "somebody else wrote"];
+    assert!(seen.iter().any(|seen| failure.what.contains(seen)), "{failure}");
+    assert!(failure.scenario.sessions[1].late > 0, "{failure}");
+    assert_eq!(size(&failure.scenario), (2, 2), "{failure}");
+}
+
+#[test]
+fn a_change_that_failed_after_its_effect_and_is_made_again_is_found() {
+    let failure = found(Sabotage::FailedRunAgain);
+    assert!(failure.what.contains("took effect 2 times"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
+#[test]
+fn a_change_that_failed_after_its_effect_and_is_denied_is_found() {
+    let failure = found(Sabotage::DeniesEffects);
+    assert!(failure.what.contains("took effect 1 times, and is"), "{failure}");
+    assert_eq!(size(&failure.scenario), (1, 1), "{failure}");
+}
+
 /// What is rare is there, also in the part of the seeds in which faults are looked for.
 #[test]
 fn whatever_is_rare_happens() {
@@ -291,6 +335,17 @@ fn whatever_is_rare_happens() {
         ("copy", count(Scenario::has_copies)),
         ("broken disk", count(|scenario| scenario.broken.is_some())),
         ("jump", count(|scenario| scenario.jump.is_some())),
+        (
+            "timers that jump",
+            count(|scenario| scenario.jump.is_some_and(|jump| jump.wakes_late)),
+        ),
+        (
+            "late failure",
+            count(|scenario| {
+                let mut calls = scenario.sessions.iter().flat_map(SessionPlan::calls);
+                calls.any(|call| call.fails_late)
+            }),
+        ),
         ("thought", count(|scenario| scenario.thinks)),
         ("others", count(|scenario| scenario.others)),
         (

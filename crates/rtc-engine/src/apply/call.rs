@@ -248,11 +248,13 @@ pub(super) fn claim(
         .as_ref()
         .map(|approval| approval.state);
     if approval == Some(ApprovalState::Open) {
+        forget_start(draft);
         return Ok(Done::NotClaimed);
     }
     match verdict(draft, &draft.state.calls[0]) {
         Verdict::Allow if draft.state.calls[0].stored.is_settled() => {}
         Verdict::Allow | Verdict::Ask(_) => {
+            forget_start(draft);
             draft.after(Effect::Preview(rtc));
             return Ok(Done::NotClaimed);
         }
@@ -280,6 +282,14 @@ pub(super) fn claim(
         put(draft, 0);
     }
     Ok(Done::Claimed)
+}
+
+/// Whoever claims has looked at the mark of an earlier start: it changed nothing. While the user is asked others change
+/// the folder, and afterwards that could not be said any more.
+fn forget_start(draft: &mut Draft) {
+    if draft.state.calls[0].stored.private.mark.take().is_some() {
+        put(draft, 0);
+    }
 }
 
 /// A call that has become one to ask about. It was waited for what the approval shows; if nothing needs to be asked by

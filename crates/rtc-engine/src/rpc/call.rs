@@ -271,6 +271,9 @@ impl Engine {
             Some(lease) if attempt.is_none() && !is_of(lease, current, connection, None) => {
                 claimed("another executor has claimed the call; say which start of it ended, if it was yours")
             }
+            None if attempt.is_none() && current > 1 => claimed(
+                "the call was started more than once; hand in a result that says which start of it ended",
+            ),
             _ => Ok(()),
         }
     }

@@ -26,6 +26,8 @@ use uuid::Uuid;
 /// The device that asks its user itself.
 pub(crate) const ASKS_ITSELF: u128 = 77;
 
+/// How long a model waits for more of a reply.
+pub(crate) const IDLE: Duration = Duration::from_secs(120);
 /// Nothing here takes that long.
 pub(crate) const BOUND: Duration = Duration::from_secs(20);
 
@@ -37,6 +39,8 @@ pub(crate) struct Script {
     pub(crate) takes: Mutex<Duration>,
     /// At its end it begins to answer, and says no more.
     pub(crate) begins: AtomicBool,
+    /// So many replies begin and fall silent, which their model finds after [`IDLE`].
+    pub(crate) dies: AtomicUsize,
     pub(crate) woken: AtomicUsize,
 }
 
@@ -72,6 +76,23 @@ impl Model for Scripted {
         let takes = *self.0.takes.lock().unwrap();
         if !takes.is_zero() {
             tokio::time::sleep(takes).await;
+        }
+        let dies = |left: usize| left.checked_sub(1);
+        if self
+            .0
+            .dies
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, dies)
+            .is_ok()
+        {
+            let delta = "so far".to_owned();
+            let begun = futures::stream::iter([Ok(Event::Text { delta })]);
+            let silent = futures::stream::once(async {
+                tokio::time::sleep(IDLE).await;
+                Err(rtc_model::Error::Stream {
+                    reason: "it fell silent".into(),
+                })
+            });
+            return Ok(Box::pin(begun.chain(silent)));
         }
         let Some(reply) = self.0.replies.lock().unwrap().pop_front() else {
             if self.0.begins.load(Ordering::SeqCst) {

@@ -204,6 +204,169 @@ async fn an_earlier_holder_that_comes_back_has_no_part_in_what_is_anothers_by_no
     assert!((30..=40).contains(&held), "held for {held} s");
 }
 
+/// It says no attempt, so it could mean that of the other one.
+#[tokio::test(start_paused = true)]
+async fn an_earlier_holder_ends_nothing_that_was_started_again_also_where_nobody_holds_it() {
+    let unknown = |state: &SessionState| state.calls[0].stored.entity.outcome == Some(OutcomeKnown::Unknown);
+    let ends = |rtc: RtcId| {
+        [
+            ("v1.rtc.update_status", json!({"rtc_id": rtc, "status": "failed"})),
+            (
+                "v1.rtc.update_status",
+                json!({"rtc_id": rtc, "status": "timeout"}),
+            ),
+            (
+                "v1.rtc.update_status",
+                json!({"rtc_id": rtc, "status": "rejected"}),
+            ),
+            ("v1.rtc.submit_result", json!({"rtc_id": rtc, "success": false})),
+            (
+                "v1.rtc.submit_result",
+                json!({"rtc_id": rtc, "success": true, "result": "of the first"}),
+            ),
+        ]
+    };
+    for (method, ask) in ends(RtcId::new(Uuid::nil())) {
+        let (bench, rtc) = with_call().await;
+        approve(&bench, rtc).await;
+        let (first, second) = (connection(11), connection(12));
+        for (holder, attempt) in [(&first, 1), (&second, 2)] {
+            let claimed = bench
+                .ask_by(holder, "v1.rtc.claim", json!({ "rtc_id": rtc }))
+                .await
+                .unwrap();
+            assert_eq!(claimed["result"]["attempt"], attempt);
+            tokio::time::sleep(MOST_OF_A_CLAIM).await;
+            bench.until(1, unknown).await;
+            if attempt == 1 {
+                let retry = json!({"rtc_id": rtc, "decision": "retry"});
+                bench.ask("v1.rtc.resolve", retry).await.unwrap();
+            }
+        }
+        let mut of_this = ask.clone();
+        of_this["rtc_id"] = json!(rtc);
+        let before = bench.engine.position().borrow().offset;
+        let told = bench.ask_by(&first, method, of_this).await;
+        assert_eq!(told.unwrap_err(), "rtc.already_claimed", "{method} {ask}");
+        assert_eq!(bench.engine.position().borrow().offset, before, "{method} {ask}");
+        // The second one comes back, and says which start it means.
+        let ended = json!({"rtc_id": rtc, "success": true, "result": "of the second", "attempt": 2});
+        bench
+            .ask_by(&second, "v1.rtc.submit_result", ended)
+            .await
+            .unwrap();
+        bench.until(1, SessionState::is_idle).await;
+        let call = bench.engine.rtc(rtc).await.unwrap().unwrap().entity;
+        assert_eq!(call.result, Some(json!("of the second")), "{method} {ask}");
+    }
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Asked,
+    Allowed,
+    /// By a connection of its device.
+    Claimed,
+    /// On its device itself.
+    Running,
+    /// Nobody knows how it ended.
+    Unknown,
+    /// The user has it run again.
+    Retried,
+    Ended,
+}
+
+/// A call in this state.
+async fn in_state(state: State) -> (Bench, RtcId) {
+    let (bench, rtc) = with_call().await;
+    let unknown = |state: &SessionState| state.calls[0].stored.entity.outcome == Some(OutcomeKnown::Unknown);
+    if !matches!(state, State::Asked) {
+        approve(&bench, rtc).await;
+    }
+    match state {
+        State::Asked | State::Allowed => {}
+        State::Running => {
+            let mark = Some((json!({}), "digest".to_owned()));
+            let claim = Command::Claim {
+                rtc,
+                attempt: 1,
+                mark,
+            };
+            bench.engine.tell(session(1), claim).await.unwrap();
+        }
+        State::Claimed | State::Unknown | State::Retried | State::Ended => {
+            let of = json!({ "rtc_id": rtc });
+            bench.ask_by(&connection(11), "v1.rtc.claim", of).await.unwrap();
+        }
+    }
+    if matches!(state, State::Unknown | State::Retried) {
+        tokio::time::sleep(MOST_OF_A_CLAIM).await;
+        bench.until(1, unknown).await;
+    }
+    if matches!(state, State::Retried) {
+        let retry = json!({"rtc_id": rtc, "decision": "retry"});
+        bench.ask("v1.rtc.resolve", retry).await.unwrap();
+    }
+    if matches!(state, State::Ended) {
+        let ended = json!({"rtc_id": rtc, "success": true, "result": "edited", "attempt": 1});
+        bench
+            .ask_by(&connection(11), "v1.rtc.submit_result", ended)
+            .await
+            .unwrap();
+        bench.until(1, SessionState::is_idle).await;
+    }
+    (bench, rtc)
+}
+
+/// By another device never, and by another connection of its own where nobody has it and nobody is asked.
+#[tokio::test(start_paused = true)]
+async fn a_call_is_claimed_by_a_second_one_only_where_nobody_has_it_whatever_state_it_is_in() {
+    for (state, claimed, renewed) in [
+        (State::Asked, Err("approval.required"), "rtc.invalid_state"),
+        (State::Allowed, Ok(1), "rtc.invalid_state"),
+        (State::Claimed, Err("rtc.already_claimed"), "rtc.already_claimed"),
+        (State::Running, Err("rtc.already_claimed"), "rtc.already_claimed"),
+        (State::Unknown, Err("rtc.invalid_state"), "rtc.invalid_state"),
+        (State::Retried, Ok(2), "rtc.invalid_state"),
+        (State::Ended, Err("rtc.invalid_state"), "rtc.invalid_state"),
+    ] {
+        let (bench, rtc) = in_state(state).await;
+        let before = bench.engine.position().borrow().offset;
+        let of = json!({ "rtc_id": rtc });
+        let of_attempt = json!({"rtc_id": rtc, "attempt": 1});
+        for (method, ask) in [
+            ("v1.rtc.claim", of.clone()),
+            ("v1.rtc.renew", of.clone()),
+            ("v1.rtc.renew", of_attempt),
+            (
+                "v1.rtc.update_status",
+                json!({"rtc_id": rtc, "status": "executing"}),
+            ),
+            ("v1.rtc.update_status", json!({"rtc_id": rtc, "status": "failed"})),
+            (
+                "v1.rtc.submit_result",
+                json!({"rtc_id": rtc, "success": true, "result": "x", "attempt": 1}),
+            ),
+        ] {
+            let told = bench.ask_as(3, method, ask).await;
+            assert_eq!(told.unwrap_err(), "auth.permission_denied", "{state:?}, {method}");
+        }
+        let told = bench.ask_by(&connection(12), "v1.rtc.renew", of.clone()).await;
+        assert_eq!(told.unwrap_err(), renewed, "{state:?}");
+        assert_eq!(
+            bench.engine.position().borrow().offset,
+            before,
+            "{state:?}: nothing is changed"
+        );
+        let told = bench.ask_by(&connection(12), "v1.rtc.claim", of).await;
+        let attempt = told.map(|told| told["result"]["attempt"].as_u64().unwrap());
+        assert_eq!(attempt, claimed.map_err(str::to_owned), "{state:?}");
+        let after = bench.engine.position().borrow().offset;
+        assert_eq!(after > before, claimed.is_ok(), "{state:?}");
+    }
+}
+
 /// Somebody who wants to run a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Executor {

@@ -20,6 +20,8 @@ use crate::strangers::{self, Things};
 
 /// No method reads that often.
 const MOST_READS: u64 = 100;
+/// How often the model is asked for one reply while the store fails.
+const MOST_REQUESTS: usize = 4;
 
 /// A memory store of which the reads are counted, and one or two of them fail.
 pub(crate) struct FailsToRead {
@@ -407,4 +409,54 @@ async fn a_session_whose_store_is_gone_for_an_hour_is_tried_now_and_then_and_goe
     .expect("the session goes on by itself");
     failing.engine().tell(session(1), Command::Stop).await.unwrap();
     failing.until_over().await;
+}
+
+/// A request costs money; a reply that the store cannot take is paid for and lost.
+#[tokio::test(start_paused = true)]
+async fn a_model_is_not_asked_for_ever_if_reads_fail_while_it_replies() {
+    const STEP: Duration = Duration::from_millis(500);
+    const STEPS: u32 = 2 * 60 * 60;
+    // With a reply that takes longer than a session that comes back is looked after, and one that is quicker.
+    for takes in [STEP * 2, Duration::from_secs(20)] {
+        let failing = failing((0..2_000).map(|_| says("one")).collect()).await;
+        *failing.bench.script.takes.lock().unwrap() = takes;
+        failing.bench.send("c1", "hello").await.unwrap();
+        let mut asked = 0;
+        for _ in 0..STEPS {
+            tokio::time::sleep(STEP).await;
+            let requests = failing.bench.requests().len();
+            if requests > asked {
+                asked = requests;
+                failing.store.fail(1);
+            }
+        }
+        assert_eq!(asked, MOST_REQUESTS, "{takes:?}");
+        let requests = failing.bench.requests();
+        assert!(requests.windows(2).all(|two| two[0] == two[1]), "{takes:?}");
+        let turns = failing.engine().turns(session(1)).await.unwrap();
+        assert_eq!(turns[0].entity.status, TurnStatus::Failed, "{takes:?}");
+        let said = failing.engine().messages(session(1)).await.unwrap();
+        let told = said
+            .iter()
+            .any(|message| message.entity.content.as_str().contains("the store failed"));
+        assert!(told, "{said:?}");
+
+        // The next message has requests of its own, also one after the other has gone lost.
+        *failing.bench.script.takes.lock().unwrap() = STEP;
+        failing.store.has_not_failed();
+        failing.bench.send("c2", "again").await.unwrap();
+        failing
+            .bench
+            .until(1, |_| failing.bench.requests().len() > asked)
+            .await;
+        failing.store.fail(1);
+        tokio::time::sleep(STEP * 120).await;
+        failing.until_over().await;
+        assert_eq!(failing.bench.requests().len(), asked + 2, "{takes:?}");
+        let turns = failing.engine().turns(session(1)).await.unwrap();
+        let completed = turns
+            .iter()
+            .filter(|turn| turn.entity.status == TurnStatus::Completed);
+        assert_eq!((turns.len(), completed.count()), (2, 1), "{takes:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Lanes: what the driver adds to the rules.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rtc_engine::{Command, Done, Live, Offset, Outcome, SessionState, UserCommand};
 use rtc_model::{Item, Reply, StopReason};
@@ -9,6 +9,9 @@ use rtc_store::{MemoryStore, VALUE_BYTES};
 use rtc_tool::ToolError;
 use rtc_types::{ApprovalDecision, Code, DeviceId, Mode, ProjectId, RtcStatus, TurnStatus, UserId};
 use serde_json::{Value, json};
+use tracing::field::Field;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
 use uuid::Uuid;
 
 use crate::bench::*;
@@ -307,6 +310,8 @@ async fn an_engine_is_ready_while_it_takes_new_work() {
 #[tokio::test]
 async fn twenty_calls_in_a_row_take_the_lane_once() {
     let replies = (0..20).map(|_| one_edit()).chain([says("done")]);
+    let traced = Arc::new(Traced::default());
+    let _tracing = tracing::subscriber::set_default(traced.clone());
     let bench = bench(replies.collect()).await;
     bench
         .engine
@@ -332,10 +337,49 @@ async fn twenty_calls_in_a_row_take_the_lane_once() {
     bench.until(1, SessionState::is_idle).await;
     assert_eq!(bench.engine.rtcs(session(1)).await.unwrap().len(), 20);
     assert_eq!(bench.held().await, taken);
+    assert_eq!(traced.count("the lane is taken"), 1);
     let bench = bench.again().await;
     bench.engine.tell(session(1), Command::Stop).await.unwrap();
     bench.send("c2", "again").await.unwrap();
     assert_ne!(bench.held().await, taken, "another start takes it anew");
+    assert_eq!(traced.count("the lane is taken"), 2);
+}
+
+/// What the engine told to whoever has switched tracing on.
+#[derive(Default)]
+struct Traced(Mutex<Vec<String>>);
+
+impl Traced {
+    fn count(&self, message: &str) -> usize {
+        let told = self.0.lock().unwrap();
+        told.iter().filter(|told| *told == message).count()
+    }
+}
+
+impl Subscriber for Traced {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("rtc_engine")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut |field: &Field, value: &dyn std::fmt::Debug| {
+            if field.name() == "message" {
+                self.0.lock().unwrap().push(format!("{value:?}"));
+            }
+        });
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
 }
 
 #[tokio::test]

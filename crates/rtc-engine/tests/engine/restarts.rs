@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use rtc_engine::{Command, Outcome, Resolution, SessionState};
+use rtc_engine::{Command, Done, Outcome, Resolution, SessionState};
 use rtc_store::{Key, MemoryStore, Store as _};
 use rtc_types::Mode;
 use serde_json::json;
@@ -154,4 +154,29 @@ async fn what_a_start_repaired_stays_as_it_is_at_every_later_one() {
             .collect();
         assert_eq!(results, ["a", "b"]);
     }
+}
+
+/// The mode became stricter while the call ran, and the process died before its effect. While the user is asked, others
+/// change the folder: of a start that is known to have changed nothing it could not be said afterwards.
+#[tokio::test(start_paused = true)]
+async fn a_start_that_changed_nothing_is_forgotten_where_the_user_is_asked_first() {
+    let bench = engine_on(in_the_middle(0).await, Arc::default()).await;
+    let rtc = bench.first_call().await;
+    bench
+        .engine
+        .tell(session(1), Command::SetMode(Mode::Manual))
+        .await
+        .unwrap();
+    let mark = Some((json!({}), "digest".to_owned()));
+    // The executor has looked at what the first start left.
+    let claim = Command::Claim {
+        rtc,
+        attempt: 2,
+        mark,
+    };
+    let told = bench.engine.tell(session(1), claim).await.unwrap();
+    assert!(matches!(told, Done::NotClaimed), "{told:?}");
+    let bench = bench.again().await;
+    let state = bench.until(1, |state| state.waits_for_user().is_some()).await;
+    assert_eq!(state.calls[0].stored.private.mark, None);
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use rtc_engine::{Command, Error};
+use rtc_engine::{Command, Error, SessionState, StoredTurn};
+use rtc_model::Item;
 use rtc_store::{Batch, Entry, Key, MemoryStore, Offset, Position, Receipt, Revision, Room, Store};
-use rtc_types::Mode;
+use rtc_types::{ContentData, Mode, TurnStatus};
 use tokio::sync::watch;
 
 use crate::bench::*;
@@ -144,4 +146,42 @@ async fn of_many_who_wake_a_session_at_once_one_takes_its_lane_and_all_are_answe
     assert_eq!(script.woken(), 1, "one recovery");
     let said = engine.wake(session(1)).await.unwrap().waiting.len();
     assert_eq!(said, MANY / 3, "and all that was said waits for the turn");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_messages_at_once_to_an_idle_session_one_begins_the_turn_and_the_other_is_taken_into_it() {
+    let bench = bench(vec![says("hi"); 21]).await;
+    bench.send("first", "hello").await.unwrap();
+    bench.until(1, SessionState::is_idle).await;
+    *bench.script.takes.lock().unwrap() = Duration::from_secs(1);
+    for round in 0..10 {
+        let before = bench.requests().len();
+        let words = [format!("one {round}"), format!("other {round}")];
+        let send = |at: usize| bench.send(&words[at], &words[at]);
+        // Which of them comes first is up to chance in life.
+        let (one, other) = match round % 2 {
+            0 => tokio::join!(send(0), send(1)),
+            _ => tokio::join!(send(1), send(0)),
+        };
+        let (one, other) = (one.unwrap(), other.unwrap());
+        let mut said = [one, other];
+        said.sort_by_key(|message| message.global_offset);
+        let said = said.map(|message| match message.content.parse() {
+            Some(ContentData::Text(text)) => text,
+            other => panic!("{other:?}"),
+        });
+        bench.until(1, SessionState::is_idle).await;
+        let asked = bench.requests();
+        assert_eq!(asked.len(), before + 1, "round {round}: both are answered once");
+        let said_there = asked[before].items.iter().filter_map(|item| match item {
+            Item::User { text } => Some(text.clone()),
+            _ => None,
+        });
+        let read: Vec<String> = said_there.filter(|text| words.contains(text)).collect();
+        assert_eq!(read, said, "round {round}");
+    }
+    let turns = bench.engine.turns(session(1)).await.unwrap();
+    assert_eq!(turns.len(), 11);
+    let is_over = |turn: &StoredTurn| turn.entity.status == TurnStatus::Completed;
+    assert!(turns.iter().all(is_over), "{turns:?}");
 }

@@ -142,6 +142,8 @@ impl<'a> Talk<'a> {
                 }
                 // What it was about to tell could not be read.
                 Some(_) if self.client.world.with(|facts| facts.has_failed) => return Ok(()),
+                // A connection that was in the middle of something is too slow then, and the client comes back.
+                Some(_) if self.client.world.has_slept() => return Ok(()),
                 Some(end) => return Err(format!("the connection was ended: {end:?}")),
                 None => {
                     self.tries_again = false;

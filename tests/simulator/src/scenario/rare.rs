@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::{Broken, CopyPlan, Folders, Jump, SMALL, Scenario, SessionPlan};
+use super::{Broken, CopyPlan, Folders, Jump, SMALL, Scenario, SessionPlan, Tool};
 
 /// One scenario in so many has a copy: it is twice as large, and each of its runs takes twice as long.
 const WITH_COPIES: u8 = 56;
@@ -29,6 +29,13 @@ pub(super) fn add(scenario: &mut Scenario) {
     scenario.sessions.extend(copy(scenario));
     scenario.broken = broken(seed);
     scenario.jump = jump(seed);
+    let mut rng = numbers(seed, 9);
+    for plan in &mut scenario.sessions {
+        let rounds = plan.messages.iter_mut().flat_map(|message| &mut message.rounds);
+        for call in rounds.flat_map(|round| &mut round.calls) {
+            call.fails_late = rng.bool() && call.fails && call.tool == Tool::Write;
+        }
+    }
     let mut rng = numbers(seed, 4);
     // Whoever is connected is pinged all the time.
     scenario.thinks = rng.u8(..WITH_THOUGHT) == 0 && scenario.clients.is_empty();
@@ -51,9 +58,14 @@ pub(super) fn add(scenario: &mut Scenario) {
 
 fn jump(seed: u64) -> Option<Jump> {
     let mut rng = numbers(seed, 3);
-    (rng.u8(..WITH_JUMP) == 0).then(|| Jump {
-        at: rng.u64(1..150),
-        seconds: [8 * 3_600, 8 * 3_600, -3_600, -8 * 3_600][rng.usize(..4)],
+    (rng.u8(..WITH_JUMP) == 0).then(|| {
+        let at = rng.u64(1..150);
+        let seconds = [8 * 3_600, 8 * 3_600, -3_600, -8 * 3_600][rng.usize(..4)];
+        Jump {
+            at,
+            seconds,
+            wakes_late: seconds > 0 && rng.bool(),
+        }
     })
 }
 

@@ -1,0 +1,318 @@
+//! Whatever links there are and wherever they are put meanwhile, nothing outside of the folder is read, told or changed.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what is around the folder is made and looked at here"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use proptest::prelude::*;
+use rtc_fs::{FindQuery, GrepQuery, PreImage, Project, VPath, WriteMode, find, grep};
+use tokio_util::sync::CancellationToken;
+
+/// What is read of a file outside, and what one there is called.
+const SECRET: &str = "SECRET";
+const OUTSIDER: &str = "outsider";
+/// Another one, which no path names: it can only be seen.
+const UNNAMED: &str = "unnamed";
+/// Stand in the target of a link for the two folders, as the machine names them.
+const ROOT: &str = "<root>";
+const OUTSIDE: &str = "<outside>";
+
+/// Above both there is more than a path climbs.
+const ABOVE: &str = "1/2/3/4/5/6";
+
+/// What is put somewhere in the folder.
+#[derive(Debug, Clone)]
+enum Thing {
+    File,
+    Folder,
+    Link(String),
+}
+
+type Put = (Vec<&'static str>, Thing);
+
+fn names() -> impl Strategy<Value = Vec<&'static str>> {
+    proptest::collection::vec(proptest::sample::select(vec!["a", "b", "c"]), 1..4)
+}
+
+/// A path within the folder or out of it, as a link or whoever asks would name it.
+fn target() -> impl Strategy<Value = String> {
+    let begin = vec!["", "..", "../..", "../outside", "../root", "/", ROOT, OUTSIDE];
+    let step = vec!["a", "b", "c", "..", ".", "outside", "root", OUTSIDER];
+    let steps = proptest::collection::vec(proptest::sample::select(step), 0..4);
+    (proptest::sample::select(begin), steps).prop_map(|(begin, steps)| {
+        let steps = steps.join("/");
+        match begin {
+            "" if steps.is_empty() => ".".to_owned(),
+            "" | "/" => format!("{begin}{steps}"),
+            _ => format!("{begin}/{steps}"),
+        }
+    })
+}
+
+/// Where a link leads: never to what is not of the test, so that a fault does no harm.
+fn link() -> impl Strategy<Value = String> {
+    target().prop_map(|target| match target.strip_prefix('/') {
+        Some(target) => format!("{OUTSIDE}/{target}"),
+        None => target,
+    })
+}
+
+fn put() -> impl Strategy<Value = Put> {
+    let thing = prop_oneof![
+        1 => Just(Thing::File),
+        2 => Just(Thing::Folder),
+        4 => link().prop_map(Thing::Link),
+    ];
+    (names(), thing)
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+    project: Project,
+}
+
+impl Place {
+    fn new(things: &[Put]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = folder.path().join(ABOVE).join("outside");
+        for within in ["", "a", "b/c"] {
+            fs::create_dir_all(outside.join(within)).unwrap();
+            for name in [OUTSIDER, UNNAMED] {
+                fs::write(outside.join(within).join(name), SECRET).unwrap();
+            }
+        }
+        fs::write(outside.join("c"), SECRET).unwrap();
+        let root = folder.path().join(ABOVE).join("root");
+        fs::create_dir(&root).unwrap();
+        let project = Project::open(&root).unwrap();
+        let place = Self { folder, project };
+        for thing in things {
+            place.put(thing);
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(ABOVE).join(name)
+    }
+
+    /// Puts it there if there is a place for it, whatever was there before. It goes through no link itself.
+    fn put(&self, (names, thing): &Put) {
+        let (name, folders) = names.split_last().unwrap();
+        let mut folder = self.path("root");
+        for name in folders {
+            folder.push(name);
+            match fs::symlink_metadata(&folder) {
+                Ok(there) if there.is_dir() => {}
+                Ok(_) => return,
+                Err(_) => fs::create_dir(&folder).unwrap(),
+            }
+        }
+        let place = folder.join(name);
+        match fs::symlink_metadata(&place) {
+            Ok(there) if there.is_dir() => fs::remove_dir_all(&place).unwrap(),
+            Ok(_) => fs::remove_file(&place).unwrap(),
+            Err(_) => {}
+        }
+        match thing {
+            Thing::File => fs::write(place, "inside").unwrap(),
+            Thing::Folder => fs::create_dir(place).unwrap(),
+            Thing::Link(target) => symlink(self.spelled(target), place).unwrap(),
+        }
+    }
+
+    fn spelled(&self, target: &str) -> String {
+        let spell = |name: &str| self.path(name).display().to_string();
+        target
+            .replace(ROOT, &spell("root"))
+            .replace(OUTSIDE, &spell("outside"))
+    }
+
+    /// All that is outside: by path, a file's content.
+    fn outside(&self) -> BTreeMap<PathBuf, Option<String>> {
+        let mut all = BTreeMap::new();
+        let mut folders = vec![self.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let entry = entry.unwrap();
+                let path = entry.path();
+                if path == self.path("root") {
+                    continue;
+                }
+                let is_folder = entry.file_type().unwrap().is_dir();
+                let content = (!is_folder).then(|| fs::read_to_string(&path).unwrap());
+                if is_folder {
+                    folders.push(path.clone());
+                }
+                all.insert(path, content);
+            }
+        }
+        all
+    }
+
+    /// Everything that looks is asked about this path. What it tells is of the folder, or it is an error.
+    fn look(&self, asked: &str) -> Result<(), TestCaseError> {
+        let cancel = CancellationToken::new();
+        let Ok(path) = VPath::parse(&self.spelled(asked)) else {
+            return Ok(());
+        };
+        let mut told = Vec::new();
+        if let Ok(read) = self.project.read_bytes(&path, 1_000, &cancel) {
+            told.push(String::from_utf8_lossy(&read.bytes).into_owned());
+        }
+        if let Ok(read) = self.project.read_window(&path, 1, 10, &cancel) {
+            told.push(format!("{read:?}"));
+        }
+        // The names of things, not what a link that may lead anywhere contains.
+        if let Ok(listing) = self.project.list(&path, 100) {
+            told.extend(listing.entries.into_iter().map(|entry| entry.name));
+        }
+        if let Ok(children) = self.project.children(&path, None, 100, &cancel) {
+            told.extend(children.items.into_iter().map(|child| child.name));
+        }
+        let query = FindQuery {
+            path: path.clone(),
+            ..FindQuery::new("*")
+        };
+        if let Ok(result) = find(&self.project, &query, &|_: &VPath| true, &cancel) {
+            told.extend(result.found.iter().map(|found| found.path.to_string()));
+        }
+        let query = GrepQuery {
+            path: path.clone(),
+            ..GrepQuery::new(".")
+        };
+        if let Ok(result) = grep(&self.project, &query, &|_: &VPath| true, &cancel) {
+            told.push(format!("{:?}", result.hits));
+        }
+        for told in told {
+            prop_assert!(!told.contains(SECRET), "{asked}: {told}");
+            prop_assert!(!told.contains(UNNAMED), "{asked}: {told}");
+        }
+        for resolved in [self.project.resolve(&path), self.project.resolve_new(&path)] {
+            let Ok(resolved) = resolved else { continue };
+            // Where it says that something is, there it is, beneath the folder.
+            let real = fs::canonicalize(self.path("root"))
+                .unwrap()
+                .join(resolved.path.relative());
+            if resolved.kind.is_some() {
+                prop_assert_eq!(fs::canonicalize(&real).ok(), Some(real), "{}", asked);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// While it lives, a name in the folder is a folder and a link out of it by turns.
+fn swapping<T>(place: &Place, work: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(false);
+    let (name, kept) = (place.path("root").join("a"), place.path("root").join("kept"));
+    let outside = place.path("outside");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                // Whatever is in the way of one step is so of the next; what counts is that it is tried.
+                let _ = fs::rename(&name, &kept);
+                let _ = symlink(&outside, &name);
+                std::thread::yield_now();
+                let _ = fs::remove_file(&name);
+                let _ = fs::rename(&kept, &name);
+            }
+        });
+        let done = work();
+        is_over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+fn write(place: &Place, asked: &str, mode: WriteMode, meanwhile: &[Put]) {
+    let cancel = CancellationToken::new();
+    let Ok(path) = VPath::parse(&place.spelled(asked)) else {
+        return;
+    };
+    let planned = place.project.plan_write(&path, "written", mode, "call", &cancel);
+    for thing in meanwhile {
+        place.put(thing);
+    }
+    if let Ok(planned) = planned {
+        let mark = planned.mark().clone();
+        let _ = place.project.apply(planned, &mut |_: PreImage| Ok(()), &cancel);
+        let _ = place.project.recover(&mark, &cancel);
+    }
+}
+
+/// Without a file of earlier failures, which is looked for beside a library.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(cases)
+    }
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn no_link_leads_out_of_the_folder_also_if_it_is_swapped_meanwhile(
+        things in proptest::collection::vec(put(), 0..8),
+        asked in proptest::collection::vec(target(), 1..6),
+        meanwhile in proptest::collection::vec(put(), 0..4),
+        mode in proptest::sample::select(vec![WriteMode::Overwrite, WriteMode::Append, WriteMode::CreateNew]),
+    ) {
+        let place = Place::new(&things);
+        let before = place.outside();
+        for asked in &asked {
+            place.look(asked)?;
+        }
+        // What is planned is made where it was planned, or not at all.
+        for asked in &asked {
+            write(&place, asked, mode, &meanwhile);
+            prop_assert_eq!(&place.outside(), &before, "{} is written", asked);
+        }
+        for asked in &asked {
+            place.look(asked)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(30))]
+
+    #[test]
+    fn no_link_leads_out_of_the_folder_while_another_program_swaps_it(
+        things in proptest::collection::vec(put(), 0..4),
+        below in proptest::collection::vec(target(), 1..4),
+    ) {
+        let mut things = things;
+        things.push((vec!["a"], Thing::Folder));
+        things.push((vec!["a", "c"], Thing::File));
+        let place = Place::new(&things);
+        let before = place.outside();
+        swapping(&place, || -> Result<(), TestCaseError> {
+            for _ in 0..5 {
+                for below in &below {
+                    let asked = format!("a/{below}");
+                    let cancel = CancellationToken::new();
+                    let Ok(path) = VPath::parse(&asked) else { continue };
+                    if let Ok(read) = place.project.read_bytes(&path, 1_000, &cancel) {
+                        prop_assert!(read.bytes != SECRET.as_bytes(), "{asked}");
+                    }
+                    if let Ok(listing) = place.project.list(&path, 100) {
+                        prop_assert!(listing.entries.iter().all(|entry| entry.name != UNNAMED), "{asked}");
+                    }
+                    write(&place, &asked, WriteMode::Overwrite, &[]);
+                }
+            }
+            Ok(())
+        })?;
+        prop_assert_eq!(&place.outside(), &before);
+    }
+}
