@@ -268,13 +268,23 @@ fn of_a_script_whose_outcome_nobody_knows_the_user_chooses_what_becomes() {
         "xx",
         "it ran twice, as the user wanted"
     );
-    insta::assert_snapshot!(known, @"");
+    insta::assert_snapshot!(known, @r#"
+    "completed" null 2
+    script completed: result: ended
+    logs: ["under way"]
+    "#);
     let (place, known) = decided(TWICE, "d");
     assert_eq!(content(&place, "begun.txt"), "x");
-    insta::assert_snapshot!(known, @"");
+    insta::assert_snapshot!(known, @r#"
+    "completed" "applied" 1
+    script completed: The user looked and says that this call is done. It was started at TIME. By then it was about to change, or had changed: `/begun.txt` (as it left it). It had printed “under way”. What it returned is not known.
+    "#);
     let (place, known) = decided(TWICE, "t");
     assert_eq!(content(&place, "begun.txt"), "x");
-    insta::assert_snapshot!(known, @"");
+    insta::assert_snapshot!(known, @r#"
+    "failed" "unknown" 1
+    script failed: [Tool Error] script failed: the call was started and the program ended before its result was known (outcome_unknown). It was started at TIME. By then it was about to change, or had changed: `/begun.txt` (as it left it). It had printed “under way”. What it returned is not known. Look at what is there before you repeat it.
+    "#);
 }
 
 #[test]

@@ -323,7 +323,12 @@ fn open_store(folder: &Path) -> Result<(SledStore, Identity), Error> {
     let mend = |store, set_aside: &SetAside| {
         let Identity { user_id, device_id } = data::identity(folder)?;
         let salvaging = rtc_engine::salvage(store, user_id, device_id, &clock);
-        let salvaged = Handle::current().block_on(salvaging)?;
+        let salvaged = Handle::current()
+            .block_on(salvaging)
+            .map_err(|error| match error {
+                rtc_engine::Error::Store(error) => Box::from(rtc_store::Error::clone(&error)),
+                other => Box::<dyn std::error::Error + Send + Sync>::from(other),
+            })?;
         let note = Note::of(set_aside, &salvaged, &aside, clock.now());
         Ok(serde_json::to_string(&note)?)
     };

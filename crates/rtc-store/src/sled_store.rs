@@ -162,14 +162,16 @@ impl SledStore {
     /// read, and the folder is renamed to `aside` as it is. What has become of it is given back, too.
     ///
     /// `mend` is given the new store before it takes that place, to make whole what was taken over, and gives what is to be
-    /// noted: [`SledStore::note`] of this and every later opening. If it fails, it is called once more, with an empty store.
+    /// noted: [`SledStore::note`] of this and every later opening. If it fails, and not with an error of the system, it is
+    /// called once more, with an empty store.
     /// Streams begin anew, in another epoch. Wherever the process ends in between, the next opening
     /// finds the store as it was, or the new one whole.
     ///
     /// The store is locked from beginning to end, so that of two processes one does it. It blocks.
     ///
     /// # Errors
-    /// Those of [`SledStore::open`]; [`Error::Damaged`] if the folder cannot be renamed, or another store cannot be made.
+    /// Those of [`SledStore::open`]; [`Error::Damaged`] if the folder cannot be renamed, or another store cannot be made: on a
+    /// full disk, for instance.
     /// The folder is then as it was.
     pub fn open_or_set_aside(
         folder: &Path,

@@ -162,11 +162,8 @@ async fn sent(turns: &[Turn], restarts: &[bool]) -> Vec<String> {
     *bench.script.replies.lock().unwrap() = vec![says("otherwise"); 2].into();
     let list = json!({"session_id": session(1), "limit": 100});
     let listed = bench.result("v1.message.list", list).await;
-    let messages = listed["items"].as_array().unwrap().iter();
-    let last = messages
-        .filter(|message| message["role"] == "user")
-        .next_back()
-        .unwrap();
+    let mut messages = listed["items"].as_array().unwrap().iter();
+    let last = messages.rfind(|message| message["role"] == "user").unwrap();
     let fork = json!({
         "old_server_session_id": session(1), "old_server_message_id": last["id"],
         "new_client_session_id": "fork", "new_client_message_id": "f1",

@@ -55,7 +55,7 @@ async fn a_session_goes_on_at_once_and_the_others_are_not_read_for_it() {
         let engine = engine_over(store.clone(), script.clone()).await;
         let unfinished = engine.unfinished().await.unwrap();
         assert_eq!(
-            unfinished.iter().map(|open| open.id).collect::<Vec<_>>(),
+            unfinished.iter().map(|(open, _)| *open).collect::<Vec<_>>(),
             [session(1)]
         );
         let state = engine.wake(session(1)).await.unwrap();

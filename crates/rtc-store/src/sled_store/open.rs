@@ -162,8 +162,39 @@ impl Loaded {
 
 /// Reads the store. One that is damaged is left as it was found.
 pub(super) fn load(folder: &Path, options: &SledOptions) -> Result<Loaded, Error> {
+    load_once(folder, options).0
+}
+
+/// The same, before a damaged store is given up.
+pub(super) fn load_for_certain(folder: &Path, options: &SledOptions) -> Result<Loaded, Error> {
+    if_not_twice(folder, || load_once(folder, options))
+}
+
+/// Reads the store, and gives whether its database is as it was found, as far as a copy of it tells.
+fn load_once(folder: &Path, options: &SledOptions) -> (Result<Loaded, Error>, bool) {
+    let header = match header_with_content(folder) {
+        Ok(header) => header,
+        Err(error) => return (Err(error), false),
+    };
+    let original = Original::of(folder);
+    let loaded = load_database(folder, header.as_ref(), options);
+    let is_as_it_was = match (&original, &loaded) {
+        (None, _) => false,
+        // Nobody has written.
+        (Some(original), Ok(_) | Err(Error::Busy { .. })) => {
+            original.remove();
+            true
+        }
+        (Some(original), Err(_)) => original.put_back(),
+    };
+    (loaded, is_as_it_was)
+}
+
+/// The header of a store, whose database is where it was.
+fn header_with_content(folder: &Path) -> Result<Option<Header>, Error> {
     let header = Header::read(folder)?;
     let database = folder.join("db");
+    Original::finish(folder).map_err(|error| Error::file("put back the database", &database, error))?;
     if header.is_some() {
         let content = database.join("db");
         let is_there = content.try_exists();
@@ -172,16 +203,19 @@ pub(super) fn load(folder: &Path, options: &SledOptions) -> Result<Loaded, Error
             return Err(Error::damaged(&database, "its content is gone"));
         }
     }
-    let original = Original::of(folder);
-    let loaded = load_database(folder, header.as_ref(), options);
-    if let Some(original) = original {
-        match loaded {
-            // Nobody has written.
-            Ok(_) | Err(Error::Busy { .. }) => original.remove(),
-            Err(_) => original.put_back(),
+    Ok(header)
+}
+
+/// Loads what seems to be damaged once more if it is as it was: the system may have failed to read it, for a moment, and
+/// the database takes that for damage.
+fn if_not_twice<T>(folder: &Path, mut load: impl FnMut() -> (Result<T, Error>, bool)) -> Result<T, Error> {
+    match load() {
+        (Err(Error::Damaged { .. }), true) => {
+            check_system(folder)?;
+            load().0
         }
+        (loaded, _) => loaded,
     }
-    loaded
 }
 
 fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) -> Result<Loaded, Error> {
@@ -498,4 +532,36 @@ fn settle(folder: &Path, path: &Path, device: &File, has_header: bool) -> io::Re
         files::sync_parent(folder)?;
     }
     files::sync_folder(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_for_a_moment_is_no_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let damaged = || Err(Error::damaged(folder.path(), "it cannot be read"));
+        let busy = || {
+            Err(Error::Busy {
+                folder: folder.path().to_owned(),
+            })
+        };
+        type Loads<'l> = [(&'l str, Vec<(Result<u32, Error>, bool)>, usize, bool); 5];
+        let table: Loads<'_> = [
+            ("a good one", vec![(Ok(1), true)], 1, true),
+            ("a moment", vec![(damaged(), true), (Ok(1), true)], 2, true),
+            ("damage", vec![(damaged(), true), (damaged(), true)], 2, false),
+            ("it was changed meanwhile", vec![(damaged(), false)], 1, false),
+            ("of another process", vec![(busy(), true)], 1, false),
+        ];
+        for (name, loads, expected, is_loaded) in table {
+            let (mut loads, mut count) = (loads.into_iter(), 0);
+            let loaded = if_not_twice(folder.path(), || {
+                count += 1;
+                loads.next().unwrap()
+            });
+            assert_eq!((count, loaded.is_ok()), (expected, is_loaded), "{name}");
+        }
+    }
 }

@@ -18,19 +18,37 @@ const ROOM_BYTES: u64 = 64 * 1024 * 1024;
 pub(super) struct Original {
     database: PathBuf,
     copy: PathBuf,
+    /// What the database is called that was opened, while the copy takes its place.
+    opened: PathBuf,
     /// Whether it was made now. One that is there already was made before an opening that was cut short, and what it is
     /// worth after a power cut is not known: it is not put back.
     is_of_now: bool,
 }
 
 impl Original {
+    /// Finishes a putting back that was cut short: in the middle of it the database has another name.
+    pub(super) fn finish(folder: &Path) -> io::Result<()> {
+        let [database, copy, opened] = names(folder);
+        if !opened.try_exists()? {
+            return Ok(());
+        }
+        if !database.try_exists()? {
+            let back = if copy.try_exists()? { &copy } else { &opened };
+            fs::rename(back, &database)?;
+            files::sync_folder(folder)?;
+        }
+        files::remove_folder(&opened)
+    }
+
     /// Copies the database in `folder`, if there is one of moderate size and there is room. That it cannot is no reason
     /// not to open it.
     pub(super) fn of(folder: &Path) -> Option<Self> {
+        let [database, copy, opened] = names(folder);
         let original = Self {
-            database: folder.join("db"),
-            copy: folder.join("db.original"),
-            is_of_now: !folder.join("db.original").exists(),
+            is_of_now: !copy.exists(),
+            database,
+            copy,
+            opened,
         };
         if !original.is_of_now {
             return Some(original);
@@ -66,24 +84,24 @@ impl Original {
         Ok(true)
     }
 
-    /// Puts the database back as it was. It must be closed.
-    pub(super) fn put_back(&self) {
+    /// Puts the database back as it was, which must be closed. Gives whether it is.
+    pub(super) fn put_back(&self) -> bool {
         if !self.is_of_now {
-            return;
+            return false;
         }
-        let opened = self.database.with_extension("opened");
         let put = self
             .sync()
-            .and_then(|()| fs::rename(&self.database, &opened))
+            .and_then(|()| fs::rename(&self.database, &self.opened))
             .and_then(|()| fs::rename(&self.copy, &self.database))
             .and_then(|()| match self.database.parent() {
                 Some(folder) => files::sync_folder(folder),
                 None => Ok(()),
             })
-            .and_then(|()| fs::remove_dir_all(&opened));
-        if let Err(error) = put {
+            .and_then(|()| files::remove_folder(&self.opened));
+        if let Err(error) = &put {
             tracing::warn!(path = %self.copy.display(), %error, "the copy of the database is left beside it");
         }
+        put.is_ok()
     }
 
     /// Waits until the copy is on the device.
@@ -102,6 +120,11 @@ impl Original {
             tracing::warn!(path = %self.copy.display(), %error, "a copy of the database could not be removed");
         }
     }
+}
+
+/// The database in the folder of a store, the copy of it, and what it is called while the copy takes its place.
+fn names(folder: &Path) -> [PathBuf; 3] {
+    ["db", "db.original", "db.opened"].map(|name| folder.join(name))
 }
 
 /// The files in a folder, without those in folders below, with their bytes.

@@ -84,7 +84,12 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), Error> {
     let failed = |error| Error::file("copy the database", from, error);
     let mut paths = Vec::new();
     let mut bytes = 0;
-    for entry in fs::read_dir(from).map_err(failed)? {
+    let gone = || Error::damaged(from, "its content is gone");
+    let entries = fs::read_dir(from).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => gone(),
+        _ => failed(error),
+    })?;
+    for entry in entries {
         let entry = entry.map_err(failed)?;
         let metadata = entry.metadata().map_err(failed)?;
         if metadata.is_file() {
@@ -100,7 +105,7 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), Error> {
         return Err(Error::Full);
     }
     if !paths.iter().any(|path| path.ends_with("db")) {
-        return Err(Error::damaged(from, "its content is gone"));
+        return Err(gone());
     }
     // sled makes this folder, and nothing in it.
     files::create_folder(&to.join("blobs")).map_err(failed)?;

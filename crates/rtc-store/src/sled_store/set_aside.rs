@@ -26,7 +26,7 @@ pub struct SetAside {
 }
 
 /// Makes whole what was taken over into a store, and gives what is to be noted of it. It must let go of the store before it
-/// returns.
+/// returns. An error of the store is given as it is: by that it is known whether another start may do better.
 pub type Mend<'a> =
     &'a dyn Fn(Arc<dyn Store>, &SetAside) -> Result<String, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -39,12 +39,9 @@ pub(super) fn open(
 ) -> Result<(SledStore, Option<SetAside>), Error> {
     let lock = open::lock_folder(folder)?;
     let beside = beside(folder);
-    let found = match open::load(folder, options) {
+    let found = match open::load_for_certain(folder, options) {
         Ok(loaded) => {
-            // The rest of one that was cut short, if somebody has mended the store since.
-            if let Err(error) = files::remove_folder(&beside) {
-                tracing::warn!(path = %beside.display(), %error, "a folder could not be removed");
-            }
+            clear(&beside, aside);
             return Ok((start(loaded, folder, lock)?, None));
         }
         Err(error @ Error::Damaged { .. }) => error,
@@ -65,13 +62,36 @@ pub(super) fn open(
     Ok((store, Some(set_aside)))
 }
 
+/// Beside a store that can be read there may be the rest of one in the making, which is removed, or a whole one: another
+/// program has made a store where there was none between two renames. That has what was saved, so it is kept.
+fn clear(beside: &Path, aside: &Path) {
+    let cleared = if beside.join(NOTE).exists() {
+        tracing::warn!(path = %aside.display(), "what was saved of an earlier store is moved there");
+        fs::rename(beside, aside)
+    } else {
+        files::remove_folder(beside)
+    };
+    if let Err(error) = cleared {
+        tracing::warn!(path = %beside.display(), %error, "a folder could not be moved away");
+    }
+}
+
+/// Whether it is the system that fails: what it refuses now it may give at another start.
+fn is_of_the_system(error: &Error) -> bool {
+    match error {
+        Error::Full | Error::Busy { .. } | Error::NewerSchema { .. } => true,
+        Error::Io { source, .. } => source.raw_os_error().is_some(),
+        _ => false,
+    }
+}
+
 fn start(loaded: Loaded, folder: &Path, lock: File) -> Result<SledStore, Error> {
     let (committer, requests) = loaded.locked(folder, lock);
     open::start(committer, requests)
 }
 
-/// Makes the other store beside it, whole and closed; if that fails with what can be saved, then without. Its lock is
-/// given back.
+/// Makes the other store beside it, whole and closed; if that fails with what can be saved, and not because of the system,
+/// then without. Its lock is given back.
 fn make(
     folder: &Path,
     beside: &Path,
@@ -80,6 +100,9 @@ fn make(
     mend: Mend<'_>,
 ) -> Result<(File, SetAside), Error> {
     let made = make_one(folder, beside, options, found, None, mend).or_else(|error| {
+        if is_of_the_system(&error) {
+            return Err(error);
+        }
         tracing::error!(%error, "nothing is taken over from the damaged store");
         make_one(folder, beside, options, found, Some(error), mend)
     });
@@ -114,7 +137,10 @@ fn make_one(
     };
     let failed = |error| Error::file("mend the store", beside, error);
     let store = Arc::new(start(loaded, beside, lock.try_clone().map_err(failed)?)?);
-    let note = mend(store.clone(), &set_aside).map_err(|error| failed(io::Error::other(error)))?;
+    let note = mend(store.clone(), &set_aside).map_err(|error| match error.downcast::<Error>() {
+        Ok(of_the_store) => *of_the_store,
+        Err(other) => failed(io::Error::other(other)),
+    })?;
     let store = Arc::into_inner(store).ok_or_else(|| failed(io::Error::other("it is still in use")))?;
     // Closed.
     drop(store);
@@ -131,8 +157,15 @@ fn exchange(folder: &Path, beside: &Path, aside: &Path) -> io::Result<()> {
         files::remove_folder(beside)?;
         return Err(error);
     }
-    fs::rename(beside, folder)?;
-    files::sync_parent(folder)
+    if let Err(error) = fs::rename(beside, folder) {
+        fs::rename(aside, folder)?;
+        return Err(error);
+    }
+    // Both are done; after a power cut the next start finds them so, or does them.
+    if let Err(error) = files::sync_parent(folder) {
+        tracing::warn!(path = %folder.display(), %error, "a rename is not known to be on the device");
+    }
+    Ok(())
 }
 
 /// Finishes an exchange that was cut short. Nobody else may be in the middle of one.

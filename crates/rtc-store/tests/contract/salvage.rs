@@ -177,6 +177,74 @@ async fn a_store_that_cannot_be_mended_is_an_empty_one_or_none() {
     assert_eq!(found(&store, &expected).await, 0);
 }
 
+/// What the system refuses now it may give at the next start: until then nothing is given up.
+#[tokio::test]
+async fn a_system_that_fails_meanwhile_costs_nothing() {
+    let (place, expected) = Place::filled(8).await;
+    place.damage_header();
+    let failing = Error::Io {
+        action: "read the file",
+        path: place.store(),
+        source: Arc::new(std::io::Error::from_raw_os_error(5)),
+    };
+    for failure in [Error::Full, failing] {
+        let mend = |_: Arc<dyn Store>, _: &SetAside| Err(failure.clone().into());
+        let options = SledOptions::default();
+        let error =
+            SledStore::open_or_set_aside(&place.store(), &place.aside(), &options, &mend).unwrap_err();
+        assert!(error.to_string().contains(&failure.to_string()), "{error}");
+        assert!(place.store().join("db/db").exists() && !place.beside().exists() && !place.aside().exists());
+    }
+    let (store, _) = open_or_set_aside(&place.store(), &place.aside()).unwrap();
+    assert_eq!(found(&store, &expected).await, 8);
+}
+
+#[tokio::test]
+async fn a_database_that_was_being_put_back_is_there_at_the_next_start() {
+    type State = fn(&Path, &Path, &Path) -> std::io::Result<()>;
+    let between: State = |database, _, opened| fs::rename(database, opened);
+    let before_the_end: State = |database, copy, opened| {
+        fs::rename(database, opened)?;
+        fs::rename(copy, database)
+    };
+    let without_a_copy: State = |database, copy, opened| {
+        fs::rename(database, opened)?;
+        fs::remove_dir_all(copy)
+    };
+    for state in [between, before_the_end, without_a_copy] {
+        let (place, expected) = Place::filled(8).await;
+        let [database, original, opened] =
+            ["db", "db.original", "db.opened"].map(|name| place.store().join(name));
+        copy(&database, &original);
+        state(&database, &original, &opened).unwrap();
+        let (store, set_aside) = open_or_set_aside(&place.store(), &place.aside()).unwrap();
+        assert!(set_aside.is_none(), "{set_aside:?}");
+        assert_eq!(found(&store, &expected).await, 8);
+        drop(store);
+        assert!(!original.exists() && !opened.exists());
+    }
+}
+
+/// Another program has made a store where, between two renames, there was none.
+#[tokio::test]
+async fn what_was_saved_is_kept_beside_a_store_that_somebody_else_made() {
+    let (place, expected) = Place::filled(8).await;
+    place.damage_header();
+    drop(open_or_set_aside(&place.store(), &place.aside()).unwrap());
+    fs::rename(place.store(), place.beside()).unwrap();
+    let another = place.0.path().join("another");
+    drop(open(&another));
+    fs::rename(another, place.store()).unwrap();
+    let kept = place.0.path().join("kept");
+    let (store, set_aside) = open_or_set_aside(&place.store(), &kept).unwrap();
+    assert!(set_aside.is_none());
+    assert_eq!(found(&store, &expected).await, 0);
+    drop(store);
+    assert!(!place.beside().exists());
+    let (store, _) = open_or_set_aside(&kept, &place.aside()).unwrap();
+    assert_eq!(found(&store, &expected).await, 8);
+}
+
 /// Copies a folder.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
