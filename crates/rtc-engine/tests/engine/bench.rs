@@ -39,6 +39,8 @@ pub(crate) struct Script {
     pub(crate) takes: Mutex<Duration>,
     /// At its end it begins to answer, and says no more.
     pub(crate) begins: AtomicBool,
+    /// What it says then, piece by piece, each after a pause; a piece of its own if there is none.
+    pub(crate) pieces: Mutex<Vec<(Duration, String)>>,
     /// So many replies begin and fall silent, which their model finds after [`IDLE`].
     pub(crate) dies: AtomicUsize,
     pub(crate) woken: AtomicUsize,
@@ -96,8 +98,14 @@ impl Model for Scripted {
         }
         let Some(reply) = self.0.replies.lock().unwrap().pop_front() else {
             if self.0.begins.load(Ordering::SeqCst) {
-                let delta = "so far".to_owned();
-                let begun = futures::stream::iter([Ok(Event::Text { delta })]);
+                let mut pieces = self.0.pieces.lock().unwrap().clone();
+                if pieces.is_empty() {
+                    pieces.push((Duration::ZERO, "so far".to_owned()));
+                }
+                let begun = futures::stream::iter(pieces).then(|(pause, delta)| async move {
+                    tokio::time::sleep(pause).await;
+                    Ok(Event::Text { delta })
+                });
                 return Ok(Box::pin(begun.chain(futures::stream::pending())));
             }
             cancel.cancelled().await;

@@ -4,6 +4,7 @@
 
 mod anew;
 mod bench;
+mod bounds;
 mod claims;
 mod copies;
 mod damage;
@@ -17,6 +18,7 @@ mod restarts;
 mod rpc;
 mod salvage;
 mod scenarios;
+mod spills;
 mod strangers;
 mod time;
 mod trees;

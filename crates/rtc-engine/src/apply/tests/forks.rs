@@ -245,6 +245,41 @@ fn a_fork_has_what_the_model_read_before_and_shares_nothing() {
 }
 
 #[test]
+fn in_a_copy_each_message_belongs_to_the_copy_of_what_it_belonged_to() {
+    let mut lane = Kept::default();
+    lane.send("one");
+    lane.begin();
+    lane.reply("I look.", vec![read("a"), read("b"), read("c")]);
+    while let Some(call) = lane.state.calls.first() {
+        let rtc = call.stored.entity.id;
+        lane.tell(Command::Finish {
+            rtc,
+            attempt: 0,
+            outcome: Outcome {
+                result: Ok(json!(rtc.to_string())),
+                seen: Vec::new(),
+            },
+        });
+    }
+    lane.reply("Seen.", Vec::new());
+    lane.turn("two", "Two.");
+    let fork = lane.fork("two", None, "other");
+    let said = |message: &StoredMessage| format!("{:?}", message.entity.content);
+    let parents = |kept: &Kept| -> BTreeMap<String, String> {
+        let of = |message: &StoredMessage| {
+            let parent = message.entity.parent_message_id?;
+            let parent = kept.messages.values().find(|other| other.entity.id == parent);
+            Some((said(message), said(parent.expect("it is in the same session"))))
+        };
+        kept.messages.values().filter_map(of).collect()
+    };
+    let (mut old, new) = (parents(&lane), parents(&fork));
+    old.retain(|message, _| new.contains_key(message));
+    assert_eq!(new, old);
+    assert_eq!(new.len(), 3, "each result belongs to its call");
+}
+
+#[test]
 fn the_first_message_written_anew_is_a_conversation_of_its_own() {
     let mut fork = conversation().fork("one", None, "other");
     fork.begin();
