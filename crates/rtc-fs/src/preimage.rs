@@ -188,17 +188,21 @@ impl PreImageFolder {
         Ok(number)
     }
 
-    /// Forgets a pre-image: its change was not made. That it is forgotten need not be durable.
+    /// Forgets a pre-image: its change was not made. That it is forgotten need not be durable, but after a power cut it is
+    /// there whole or not at all.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn forget(&self, rtc: RtcId, number: u32) -> Result<(), Error> {
         let folder = self.call_folder(rtc);
-        // Without the description the bytes are not a pre-image.
-        ["json", "bytes"].iter().try_for_each(|suffix| {
+        let remove = |suffix| {
             let path = folder.join(format!("{number}.{suffix}"));
             fs::remove_file(&path).map_err(|source| failed(&path, source))
-        })
+        };
+        // Without the description the bytes are not a pre-image, and the other way round it would be a damaged one.
+        remove("json")?;
+        sync_folder(&folder).map_err(|source| failed(&folder, source))?;
+        remove("bytes")
     }
 
     fn store(&self, rtc: RtcId, attempt: u32, number: u32, image: &PreImage) -> io::Result<()> {
@@ -235,7 +239,13 @@ impl PreImageFolder {
             kept,
         };
         // The description comes last and by rename: without it the bytes are not a pre-image.
-        write_synced(&folder.join(format!("{number}.bytes")), &bytes)?;
+        let path = folder.join(format!("{number}.bytes"));
+        if fs::read(&path).is_ok_and(|kept| kept == bytes) {
+            // Those of another start: its description must not lose them, wherever the power is cut.
+            fs::File::options().append(true).open(&path)?.sync_all()?;
+        } else {
+            write_synced(&path, &bytes)?;
+        }
         let unfinished = folder.join(format!("{number}.json.new"));
         write_synced(&unfinished, &serde_json::to_vec(&description)?)?;
         fs::rename(&unfinished, folder.join(format!("{number}.json")))?;
@@ -568,6 +578,31 @@ mod tests {
         folder.forget(id(1), 3).unwrap();
         assert_eq!(folder.list(id(1)).unwrap(), [1, 2]);
         assert_eq!(folder.keep(id(1), 2, &image(b"4")).unwrap(), 3);
+    }
+
+    /// A power cut while they are written anew would take them away from under the description of the earlier start.
+    #[test]
+    fn what_an_earlier_start_has_kept_is_not_written_anew() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = PreImageFolder::open(data.path()).unwrap();
+        let image = PreImage {
+            path: VPath::parse("/a").unwrap(),
+            before: Some(Hash::of(b"old")),
+            after: Hash::of(b"new"),
+            kept: Kept::Whole(b"old".to_vec()),
+        };
+        assert_eq!(folder.keep(id(1), 1, &image).unwrap(), 1);
+        let bytes = data.path().join(id(1).to_string()).join("1.bytes");
+        let written = std::time::SystemTime::UNIX_EPOCH;
+        let file = fs::File::options().append(true).open(&bytes).unwrap();
+        file.set_modified(written).unwrap();
+        assert_eq!(folder.keep(id(1), 2, &image).unwrap(), 1);
+        assert_eq!(fs::metadata(&bytes).unwrap().modified().unwrap(), written);
+        assert_eq!(folder.list_of(id(1), 2).unwrap(), [1]);
+        // Bytes that are not those are.
+        fs::write(&bytes, b"other").unwrap();
+        assert_eq!(folder.keep(id(1), 3, &image).unwrap(), 2);
+        assert_eq!(folder.load(id(1), 2).unwrap(), image);
     }
 
     #[test]

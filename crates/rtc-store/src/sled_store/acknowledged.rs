@@ -12,6 +12,9 @@ use super::files;
 use super::header::Schema;
 use crate::Revision;
 
+/// The file.
+pub(super) const NAME: &str = "acknowledged";
+
 /// The revision, and the beginning of a hash over it and the store's epoch.
 const BYTES: usize = 16;
 
@@ -28,7 +31,7 @@ impl Acknowledged {
     /// The note in the folder of a store, and what it says; one that is not there or torn says nothing. It is made if
     /// need be.
     pub(super) fn open(folder: &Path, schema: &Schema) -> (Self, Revision) {
-        let path = folder.join("acknowledged");
+        let path = folder.join(NAME);
         let mut note = Self {
             file: None,
             path,

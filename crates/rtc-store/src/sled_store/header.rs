@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::{files, layout};
 use crate::{Epoch, Error};
 
+/// The file.
+pub(super) const NAME: &str = "store.json";
+
 /// Who may read a store; the row `m:schema` of the database says the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Schema {
@@ -81,5 +84,5 @@ impl Header {
 }
 
 fn header_path(folder: &Path) -> PathBuf {
-    folder.join("store.json")
+    folder.join(NAME)
 }

@@ -19,7 +19,7 @@ use super::recent::Recent;
 use super::reserve::Reserve;
 use super::snapshot::{Undo, database_failure};
 use super::sum::Sum;
-use super::{Database, Shared, SledOptions, SledStore, files, layout, set_aside};
+use super::{Database, Shared, SledOptions, SledStore, acknowledged, files, header, layout, set_aside};
 use crate::{Error, Revision};
 
 /// How often a lock is tried that may be free in a moment: sled's own of a database just closed in this process, and ours
@@ -206,6 +206,19 @@ fn header_with_content(folder: &Path) -> Result<Option<Header>, Error> {
     Ok(header)
 }
 
+/// Whether a store was ever whole, so that somebody may know of something in it: its header comes before its first commit.
+pub(super) fn was_made(folder: &Path) -> Result<bool, Error> {
+    let bytes = |name: &str| {
+        let path = folder.join(name);
+        match fs::metadata(&path) {
+            Ok(metadata) => Ok(Some(metadata.len())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::file("look at the file", &path, error)),
+        }
+    };
+    Ok(bytes(header::NAME)?.is_some() || bytes(acknowledged::NAME)?.is_some_and(|bytes| bytes > 0))
+}
+
 /// Loads what seems to be damaged once more if it is as it was: the system may have failed to read it, for a moment, and
 /// the database takes that for damage.
 fn if_not_twice<T>(folder: &Path, mut load: impl FnMut() -> (Result<T, Error>, bool)) -> Result<T, Error> {
@@ -301,7 +314,9 @@ fn load_database(folder: &Path, header: Option<&Header>, options: &SledOptions) 
         sum,
         acknowledged,
         header_revision,
-        note: fs::read_to_string(folder.join(set_aside::NOTE)).ok(),
+        note: fs::read_to_string(folder.join(set_aside::NOTE))
+            .ok()
+            .filter(|note| !note.is_empty()),
     })
 }
 

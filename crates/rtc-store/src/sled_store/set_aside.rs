@@ -48,10 +48,14 @@ pub(super) fn open(
         Err(error) => return Err(error),
     };
     open::check_system(folder)?;
-    let (its_lock, set_aside) = make(folder, &beside, options, &found, mend).map_err(|error| {
-        let told = format!("{found}; no other one can be made in its place: {error}");
-        Error::damaged(folder, told)
-    })?;
+    let was_made = open::was_made(folder)?;
+    let of_none: Mend<'_> = &|_, _| Ok(String::new());
+    let mend_empty = if was_made { mend } else { of_none };
+    let (its_lock, set_aside) =
+        make(folder, &beside, options, &found, mend, mend_empty).map_err(|error| {
+            let told = format!("{found}; no other one can be made in its place: {error}");
+            Error::damaged(folder, told)
+        })?;
     exchange(folder, &beside, aside).map_err(|error| {
         let told = format!("{found}; moving it to {} failed: {error}", aside.display());
         Error::damaged(folder, told)
@@ -59,7 +63,11 @@ pub(super) fn open(
     let store = start(open::load(folder, options)?, folder, its_lock)?;
     // Until now, so that nobody has looked at the folder in between.
     drop(lock);
-    Ok((store, Some(set_aside)))
+    let is_told = was_made || set_aside.taken.is_ok();
+    if !is_told {
+        tracing::warn!(path = %aside.display(), "a store was moved there whose making was cut short");
+    }
+    Ok((store, is_told.then_some(set_aside)))
 }
 
 /// Beside a store that can be read there may be the rest of one in the making, which is removed, or a whole one: another
@@ -98,13 +106,14 @@ fn make(
     options: &SledOptions,
     found: &Error,
     mend: Mend<'_>,
+    mend_empty: Mend<'_>,
 ) -> Result<(File, SetAside), Error> {
     let made = make_one(folder, beside, options, found, None, mend).or_else(|error| {
         if is_of_the_system(&error) {
             return Err(error);
         }
         tracing::error!(%error, "nothing is taken over from the damaged store");
-        make_one(folder, beside, options, found, Some(error), mend)
+        make_one(folder, beside, options, found, Some(error), mend_empty)
     });
     if made.is_err()
         && let Err(error) = files::remove_folder(beside)

@@ -199,6 +199,32 @@ async fn a_system_that_fails_meanwhile_costs_nothing() {
     assert_eq!(found(&store, &expected).await, 8);
 }
 
+/// Of a store whose making was cut short nobody was told anything: it is kept, and no word is lost about it.
+#[tokio::test]
+async fn a_store_that_was_never_made_is_begun_anew() {
+    for (header, is_told) in [(false, false), (true, true)] {
+        let place = Place::new();
+        drop(open(&place.store()));
+        if !header {
+            fs::remove_file(place.store().join("store.json")).unwrap();
+        }
+        fs::write(place.store().join("db/conf"), [0; 40]).unwrap();
+        let mended = std::cell::Cell::new(false);
+        let mend = |_: Arc<dyn Store>, _: &SetAside| {
+            mended.set(true);
+            Ok("noted".to_owned())
+        };
+        let options = SledOptions::default();
+        let (store, set_aside) =
+            SledStore::open_or_set_aside(&place.store(), &place.aside(), &options, &mend).unwrap();
+        assert_eq!((set_aside.is_some(), mended.get()), (is_told, is_told));
+        assert_eq!(store.note(), is_told.then_some("noted"));
+        assert!(place.aside().join("db/db").exists());
+        drop(store);
+        assert_eq!(open(&place.store()).note(), is_told.then_some("noted"));
+    }
+}
+
 #[tokio::test]
 async fn a_database_that_was_being_put_back_is_there_at_the_next_start() {
     type State = fn(&Path, &Path, &Path) -> std::io::Result<()>;
