@@ -15,7 +15,7 @@ use crate::shell::{self, WrongUsage};
 const PROMISED: usize = 10_000;
 
 /// How many rounds lead to that.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 5;
 
 /// Where the figures of a full run are told.
 const PAGE: &str = "docs/durability.md";
@@ -27,7 +27,7 @@ const USAGE: &str = "\
 usage: cargo xtask crash (--full | ROUNDS)
 
 Kills the program at every point, and judges what is left. What was done is kept in target/crash: a run of the same
-commit that was broken off goes on from there. --full is 8 rounds, and its figures are written into docs/durability.md.";
+commit that was broken off goes on from there. --full is 5 rounds, and its figures are written into docs/durability.md.";
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode> {
     let wrong = |what: &str| WrongUsage(format!("{what}\n{USAGE}"));
