@@ -61,7 +61,8 @@ fn to_user(said: &str, number: usize) -> Answer {
 fn hold(name: &str, number: usize) -> Answer {
     let gate = gate(name);
     let code = format!(
-        "await rtcAgent.fs.write('/{EFFECTS}', '{name} began\\n', {{ mode: 'append' }});
+        "if (JSON.stringify(await rtcAgent.fs.ls('/')).includes('{EFFECTS}')) await rtcAgent.fs.read('/{EFFECTS}');
+await rtcAgent.fs.write('/{EFFECTS}', '{name} began\\n', {{ mode: 'append' }});
 while ((await rtcAgent.fs.ls('/')).every((entry) => !JSON.stringify(entry).includes('{gate}'))) {{
   await rtcAgent.system.delay(50);
 }}
