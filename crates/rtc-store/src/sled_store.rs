@@ -40,6 +40,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
@@ -103,7 +104,10 @@ struct Shared {
     _lock: File,
 }
 
-/// The database; closing it never panics.
+/// How long the closing of the database is waited for. What is stored is on the device before.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// The database; closing it never panics, and ends.
 #[derive(Debug)]
 struct Database(Option<sled::Db>);
 
@@ -116,9 +120,19 @@ impl Database {
 }
 
 impl Drop for Database {
+    /// Waits until it is closed, but not for ever: where sled's background thread has failed on a damage, its closing waits
+    /// for that thread and never ends. Then nothing of it runs any more.
     fn drop(&mut self) {
-        let database = self.0.take();
-        if catch_unwind(AssertUnwindSafe(|| drop(database))).is_err() {
+        let Some(database) = self.0.take() else { return };
+        let (told, closed) = std::sync::mpsc::channel();
+        let closing = std::thread::Builder::new().name("store-closing".to_owned());
+        let closing = closing.spawn(move || {
+            let is_closed = catch_unwind(AssertUnwindSafe(|| drop(database))).is_ok();
+            // Whoever has stopped waiting is not told.
+            let _ = told.send(is_closed);
+        });
+        let is_closed = closing.is_ok() && closed.recv_timeout(CLOSING).unwrap_or(false);
+        if !is_closed {
             tracing::error!("the database failed while it was closed");
         }
     }
