@@ -126,12 +126,14 @@ impl Drop for Database {
         let Some(database) = self.0.take() else { return };
         let (told, closed) = std::sync::mpsc::channel();
         let closing = std::thread::Builder::new().name("store-closing".to_owned());
-        let closing = closing.spawn(move || {
+        let close = move || {
             let is_closed = catch_unwind(AssertUnwindSafe(|| drop(database))).is_ok();
             // Whoever has stopped waiting is not told.
             let _ = told.send(is_closed);
-        });
-        let is_closed = closing.is_ok() && closed.recv_timeout(CLOSING).unwrap_or(false);
+        };
+        // Where no thread can be had, the database goes with the closure, here.
+        let closing = catch_unwind(AssertUnwindSafe(|| closing.spawn(close)));
+        let is_closed = matches!(closing, Ok(Ok(_))) && closed.recv_timeout(CLOSING).unwrap_or(false);
         if !is_closed {
             tracing::error!("the database failed while it was closed");
         }
