@@ -169,11 +169,17 @@ fn a_page_is_as_before_when_the_process_that_stores_for_it_is_killed() {
     let [killed] = stores()[..] else {
         panic!("there is not just one: {:?}", stores());
     };
+    page.value("window.isAsBefore = true");
     kill(killed, Signal::SIGKILL).expect("it is there");
     until_true("another process", || stores().iter().any(|&now| now != killed));
-    // It is another page now.
     drop(page);
     let page = program.page();
+    // Not at once: a page is not loaded again while it is young.
+    until_true("another page", || {
+        let script = "return window.isAsBefore !== true && document.readyState === 'complete';";
+        page.run(script, Vec::new())
+            .is_ok_and(|is_another| is_another == true)
+    });
     desk.let_go("fritz");
     page.see("fritz has gone well.");
     page.idle();
