@@ -375,7 +375,10 @@ fn kept(place: &Workplace) -> Vec<Kept> {
                 let mut description: Value = serde_json::from_slice(&description)
                     .unwrap_or_else(|error| panic!("a description of {} bytes: {error}", description.len()));
                 description["attempt"].take();
-                let bytes = std::fs::read(file.with_extension("bytes")).expect("its bytes are there");
+                // What the power cut short was never kept.
+                let Ok(bytes) = std::fs::read(file.with_extension("bytes")) else {
+                    continue;
+                };
                 all.push(Kept {
                     path: description["path"].as_str().expect("a path").to_owned(),
                     description: description.to_string(),

@@ -1,5 +1,6 @@
 //! What was there before a change, kept so that it can be undone.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -244,6 +245,12 @@ impl PreImageFolder {
             // Those of another start: its description must not lose them, wherever the power is cut.
             fs::File::options().append(true).open(&path)?.sync_all()?;
         } else {
+            // A description whose bytes never came to the device would be taken for that of these.
+            match fs::remove_file(folder.join(format!("{number}.json"))) {
+                Ok(()) => sync_folder(&folder)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
             write_synced(&path, &bytes)?;
         }
         let unfinished = folder.join(format!("{number}.json.new"));
@@ -291,16 +298,15 @@ impl PreImageFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other?,
         };
-        let mut numbers = Vec::new();
+        let (mut described, mut with_bytes) = (BTreeSet::new(), BTreeSet::new());
         for entry in entries {
             let name = entry?.file_name();
-            numbers.extend(
-                name.to_str()
-                    .and_then(|name| name.strip_suffix(".json")?.parse::<u32>().ok()),
-            );
+            let number = |suffix: &str| name.to_str()?.strip_suffix(suffix)?.parse::<u32>().ok();
+            described.extend(number(".json"));
+            with_bytes.extend(number(".bytes"));
         }
-        numbers.sort_unstable();
-        Ok(numbers)
+        // Names reach the device in any order: one without its bytes was never kept to the end.
+        Ok(described.intersection(&with_bytes).copied().collect())
     }
 
     /// Reads a pre-image back.
@@ -603,6 +609,26 @@ mod tests {
         fs::write(&bytes, b"other").unwrap();
         assert_eq!(folder.keep(id(1), 3, &image).unwrap(), 2);
         assert_eq!(folder.load(id(1), 2).unwrap(), image);
+    }
+
+    #[test]
+    fn a_description_without_its_bytes_was_never_kept() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = PreImageFolder::open(data.path()).unwrap();
+        let image = |old: &[u8]| PreImage {
+            path: VPath::parse("/a").unwrap(),
+            before: Some(Hash::of(old)),
+            after: Hash::of(b"new"),
+            kept: Kept::Whole(old.to_vec()),
+        };
+        folder.keep(id(1), 1, &image(b"one")).unwrap();
+        folder.keep(id(1), 1, &image(b"two")).unwrap();
+        // As after a power cut: of the names in a folder, some are on the device.
+        fs::remove_file(folder.call_folder(id(1)).join("2.bytes")).unwrap();
+        assert_eq!(folder.list(id(1)).unwrap(), [1]);
+        assert_eq!(folder.keep(id(1), 2, &image(b"three")).unwrap(), 2);
+        assert_eq!(folder.list(id(1)).unwrap(), [1, 2]);
+        assert_eq!(folder.load(id(1), 2).unwrap(), image(b"three"));
     }
 
     #[test]
