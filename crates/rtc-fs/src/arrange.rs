@@ -7,7 +7,8 @@ use cap_std::fs::Dir;
 use tokio_util::sync::CancellationToken;
 
 use crate::atomic::sync_folder;
-use crate::change::MAX_CHANGED_BYTES;
+use crate::change::{MAX_CHANGED_BYTES, temporary_name};
+use crate::exchange::{Exchanged, Held, Names, rename_to_nothing_in};
 use crate::preimage::{Kept, PreImage};
 use crate::project::{Project, open_leaf};
 use crate::read::read_all;
@@ -119,7 +120,7 @@ impl Project {
         })
     }
 
-    /// Removes what was gathered, the innermost first.
+    /// Removes what was gathered, the innermost first. `tag` names the call: a file has a temporary name before it is gone.
     ///
     /// A pre-image of a removed file has, as the content after it, none: an absent file reads as an empty one.
     ///
@@ -129,6 +130,7 @@ impl Project {
     pub fn remove(
         &self,
         gathered: &Gathered,
+        tag: &str,
         witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<(), Error> {
@@ -139,10 +141,15 @@ impl Project {
             if *kind == Kind::File {
                 let file = self.kept_file(path, MAX_CHANGED_BYTES, cancel)?;
                 witness.keep(file.leaves())?;
-                file.check()?;
-                file.folder
-                    .remove_file(&file.name)
-                    .map_err(|source| Error::from_io(path, source))?;
+                let names = Names {
+                    folder: &file.folder,
+                    name: file.name.as_ref(),
+                    temporary: &temporary_name(path, tag),
+                    path,
+                };
+                if names.remove(&file.held())? == Exchanged::Changed {
+                    return Err(Error::ChangedSince { path: path.clone() });
+                }
                 witness.made(path);
                 sync_folder(&file.folder, path)?;
             } else {
@@ -228,10 +235,12 @@ impl Project {
         let (source, name) = self.outer(from)?;
         let mut made = Vec::new();
         let moved = make_folders(&place, missing, &mut |path| made.push(path.clone())).and_then(|target| {
-            put(&source, &name, &target, last).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => Error::Exists { path: place.path() },
-                _ => Error::from_io(from, error),
-            })?;
+            rename_to_nothing_in(&source, name.as_ref(), &target, last.as_ref()).map_err(
+                |error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => Error::Exists { path: place.path() },
+                    _ => Error::from_io(from, error),
+                },
+            )?;
             Ok(target)
         });
         if moved.is_err() {
@@ -292,6 +301,13 @@ impl KeptFile {
             before: Some(self.hash),
             after: Hash::of(b""),
             kept: Kept::Whole(self.bytes.clone()),
+        }
+    }
+
+    fn held(&self) -> Held {
+        Held {
+            metadata: self.metadata,
+            hash: Some(self.hash),
         }
     }
 
@@ -386,25 +402,6 @@ fn make_folders(place: &Place, names: &[String], made: &mut dyn FnMut(&VPath)) -
         folder = folder.open_dir_nofollow(name).map_err(failed)?;
     }
     Ok(folder)
-}
-
-/// Gives something another name, where nothing has it.
-fn put(source: &Dir, name: &str, target: &Dir, new_name: &str) -> io::Result<()> {
-    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-    {
-        use rustix::fs::{RenameFlags, renameat_with};
-        use rustix::io::Errno;
-
-        match renameat_with(source, name, target, new_name, RenameFlags::NOREPLACE) {
-            // Not every file system can; then the moment between looking and renaming stays.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            other => return other.map_err(io::Error::from),
-        }
-    }
-    if target.symlink_metadata(new_name).is_ok() {
-        return Err(io::ErrorKind::AlreadyExists.into());
-    }
-    source.rename(name, target, new_name)
 }
 
 #[cfg(test)]

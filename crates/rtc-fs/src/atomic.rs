@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Seek as _, Write};
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, OpenOptions};
@@ -11,18 +11,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::attributes::{self, Keeping};
 use crate::change::{Applied, Before, Mark, Planned, temporary_name};
-use crate::exchange::{self, Exchanged};
+use crate::exchange::{self, Exchanged, Held, rename_to_nothing_in};
+use crate::hard_links::Names;
+use crate::in_place::{self, Journal};
 use crate::preimage::PreImage;
 use crate::project::{Project, open_leaf};
 use crate::resolve::{Place, Target, locate};
 use crate::stat::{CHUNK_BYTES, Metadata};
-use crate::{Error, Hash, Kind, VPath, Witness};
+use crate::{Error, Hash, Kind, VPath, Witness, step};
 
-/// Files up to this size are hashed again right before they are replaced; larger ones only if their identity
-/// changed. 1 MiB.
-///
-/// Two writes within one tick of the file system's clock can leave the same identity.
-const ALWAYS_HASHED_BYTES: u64 = 1 << 20;
+/// How often what is written into a file that is open elsewhere is taken over while it is replaced.
+const MAX_WRITES: usize = 100;
 
 /// What became of a change that was interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +39,9 @@ impl Project {
     /// Makes a planned change.
     ///
     /// `witness` is given what an undo needs, before anything visible changes; its error ends the change. The file
-    /// is replaced as a whole by a synced copy with the same mode, owner and extended attributes. A file that
-    /// has several names, or whose owner cannot be kept, is written in place instead.
+    /// is replaced as a whole by a synced copy with the same mode, owner and extended attributes. A file whose several
+    /// names are all in the project, or whose owner cannot be kept, is written in place instead; if the process ends
+    /// meanwhile, [`Project::recover`] writes on. One with names elsewhere is parted from them.
     ///
     /// # Errors
     /// [`Error::ChangedSince`] if the file is not as it was planned for, [`Error::Full`], [`Error::Denied`],
@@ -131,19 +131,8 @@ impl Project {
             .symlink_metadata(mark.temporary)
             .map(|metadata| Metadata::of(&metadata));
         if left.is_ok_and(|left| left.kind == Kind::File) {
-            let displaced = hash_of(mark.temporary.as_ref())?;
-            let foreign = recovery == Recovery::Applied && before.is_some_and(|hash| hash != displaced);
-            match now {
-                // Another program's content was exchanged with ours in the last moment: it goes back.
-                Some((name, _)) if foreign && displaced != mark.intended => {
-                    place
-                        .folder
-                        .rename(mark.temporary, &place.folder, name)
-                        .map_err(|e| Error::from_io(mark.path, e))?;
-                    recovery = Recovery::Neither;
-                }
-                _ => remove(&place.folder, mark.temporary, mark.path)?,
-            }
+            let now = now.map(|(name, _)| name.to_owned());
+            recovery = tidy_up(&place.folder, mark, now.as_deref(), recovery)?;
             sync_folder(&place.folder, mark.path)?;
         }
         match recovery {
@@ -286,24 +275,28 @@ impl Site {
         witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<Metadata, Error> {
+        step::at("begin");
         let current = self.verify(&planned.mark.before, cancel)?;
-        if current.as_ref().is_some_and(|(_, metadata)| metadata.links > 1) {
+        step::at("verified");
+        // Only if it has the names that it was planned with: another one may be elsewhere.
+        if current
+            .as_ref()
+            .is_some_and(|(_, metadata)| planned.names == Names::Inside(metadata.links))
+        {
             return self.write_in_place(planned, witness, cancel);
         }
         // First of all: whoever finds a temporary file that a crash left knows from this whose it is.
         witness.keep(planned.pre_image())?;
         let mut temporary = self.create_temporary(current.is_some())?;
-        let result = self.replace(planned, current, &mut temporary, witness, cancel);
-        drop(temporary);
-        match result {
-            Ok(Some(metadata)) => Ok(metadata),
-            Ok(None) => {
-                remove(&self.folder, &self.temporary, &self.path)?;
+        let filled = self.fill(&mut temporary, planned.new_content(), current.as_ref(), cancel);
+        match filled {
+            Ok(Keeping::All) => self.put(planned, current, temporary, witness),
+            Ok(Keeping::NotOwner) => {
+                self.remove_temporary();
                 self.write_in_place(planned, witness, cancel)
             }
             Err(error) => {
-                // The reason for the failure is what matters; a file left behind is found by `recover`.
-                let _ = self.folder.remove_file(&self.temporary);
+                self.remove_temporary();
                 Err(error)
             }
         }
@@ -323,16 +316,18 @@ impl Site {
             },
             Before::Present { hash, identity } => {
                 let (mut file, metadata) = open_leaf(&self.folder, &self.name, &self.path)?;
-                let trusted = metadata.identity == identity && identity.size > ALWAYS_HASHED_BYTES;
-                if !trusted {
-                    let size_differs = metadata.identity.size != identity.size;
-                    if size_differs || Hash::of_file(&mut file, &self.path, cancel)? != hash {
-                        return Err(self.changed());
-                    }
+                let size_differs = metadata.identity.size != identity.size;
+                if size_differs || Hash::of_file(&mut file, &self.path, cancel)? != hash {
+                    return Err(self.changed());
                 }
                 Ok(Some((file, metadata)))
             }
         }
+    }
+
+    /// For a file of ours only: with it goes what nobody else has. One that is left behind is found by `recover`.
+    fn remove_temporary(&self) {
+        let _ = self.folder.remove_file(&self.temporary);
     }
 
     fn create_temporary(&self, private: bool) -> Result<fs::File, Error> {
@@ -358,89 +353,174 @@ impl Site {
             .map_err(|source| self.failed(source))
     }
 
-    /// Writes the temporary file and puts it in place; `None` if that would lose the owner.
-    fn replace(
+    /// Writes the temporary file, to the device.
+    fn fill(
         &self,
-        planned: &Planned,
-        current: Option<(fs::File, Metadata)>,
         temporary: &mut fs::File,
-        witness: &mut dyn Witness,
+        content: impl Iterator<Item = impl AsRef<[u8]>>,
+        current: Option<&(fs::File, Metadata)>,
         cancel: &CancellationToken,
-    ) -> Result<Option<Metadata>, Error> {
-        if let Some((file, _)) = &current {
-            match attributes::keep(file, temporary).map_err(|source| self.failed(source))? {
-                Keeping::All => {}
-                Keeping::NotOwner => return Ok(None),
+    ) -> Result<Keeping, Error> {
+        if let Some((file, _)) = current {
+            let keeping = attributes::keep(file, temporary).map_err(|source| self.failed(source))?;
+            if keeping == Keeping::NotOwner {
+                return Ok(keeping);
             }
         }
-        write_pieces(temporary, planned.new_content(), &self.path, cancel)?;
+        write_pieces(temporary, content, &self.path, cancel)?;
         temporary.sync_all().map_err(|source| self.failed(source))?;
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let expected = current.map(|(_, metadata)| metadata);
-        match exchange::put(&self.folder, &self.temporary, &self.name, expected.as_ref()) {
-            Ok(Exchanged::Done) => {}
-            Ok(Exchanged::Changed) => return Err(self.changed()),
-            Err(error) => return Err(self.failed(error)),
+        step::at("filled");
+        Ok(Keeping::All)
+    }
+
+    /// Puts the finished file in place.
+    fn put(
+        &self,
+        planned: &Planned,
+        current: Option<(fs::File, Metadata)>,
+        temporary: fs::File,
+        witness: &mut dyn Witness,
+    ) -> Result<Metadata, Error> {
+        let held = |metadata, hash| Held {
+            metadata,
+            hash: Some(hash),
+        };
+        let metadata = match Metadata::of_file(&temporary) {
+            Ok(metadata) => metadata,
+            Err(source) => {
+                self.remove_temporary();
+                return Err(self.failed(source));
+            }
+        };
+        let new = held(metadata, planned.mark.intended);
+        let (mut displaced, expected) = match (current, planned.mark.before) {
+            (Some((file, metadata)), Before::Present { hash, .. }) => {
+                (Some(file), Some(held(metadata, hash)))
+            }
+            _ => (None, None),
+        };
+        let names = exchange::Names {
+            folder: &self.folder,
+            name: &self.name,
+            temporary: &self.temporary,
+            path: &self.path,
+        };
+        if names.put(&new, expected.as_ref())? == Exchanged::Changed {
+            return Err(self.changed());
         }
         witness.made(&self.path);
         self.sync()?;
+        step::at("synced");
+        if let Some((file, expected)) = displaced.as_mut().zip(expected) {
+            self.take_back_what_was_written(file, expected, new, &names)?;
+        }
         // Only now: taking its place may have changed the file's times.
-        let metadata = Metadata::of_file(temporary).map_err(|source| self.failed(source))?;
-        Ok(Some(metadata))
+        Metadata::of_file(&temporary).map_err(|source| self.failed(source))
     }
 
-    /// Writes the content into the file that is there. Room is taken first, so that a full disk changes nothing;
-    /// after any other failure the old content is written back.
+    /// Whoever had opened the file before the exchange may have written into it after it was looked at. It has no name any
+    /// more, but it is still open here: what was written gets the name back.
+    fn take_back_what_was_written(
+        &self,
+        file: &mut fs::File,
+        mut expected: Held,
+        new: Held,
+        names: &exchange::Names<'_>,
+    ) -> Result<(), Error> {
+        let failed = |source| Error::from_io(&self.path, source);
+        let never = CancellationToken::new();
+        let mut is_changed = false;
+        for _ in 0..MAX_WRITES {
+            let now = Metadata::of_file(file).map_err(failed)?;
+            file.rewind().map_err(failed)?;
+            if expected.is(&now, || Hash::of_file(file, &self.path, &never)) {
+                return if is_changed { Err(self.changed()) } else { Ok(()) };
+            }
+            is_changed = true;
+            let mut copy = self.create_temporary(true)?;
+            file.rewind().map_err(failed)?;
+            io::copy(file, &mut copy).map_err(failed)?;
+            file.rewind().map_err(failed)?;
+            let hash = Some(Hash::of_file(file, &self.path, &never)?);
+            attributes::keep(file, &copy).map_err(failed)?;
+            copy.sync_all().map_err(failed)?;
+            names.put_back(new.clone())?;
+            self.sync()?;
+            expected = Held { metadata: now, hash };
+        }
+        Err(self.changed())
+    }
+
+    /// Writes the content into the file that is there, with both contents in a journal beside it until it is done. After a
+    /// failure the old content is written back.
     fn write_in_place(
         &self,
         planned: &Planned,
         witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<Metadata, Error> {
-        self.verify(&planned.mark.before, cancel)?;
-        let mut options = OpenOptions::new();
-        options.write(true).follow(FollowSymlinks::No);
-        let mut file = self
-            .folder
-            .open_with(&self.name, &options)
-            .map_err(|source| self.failed(source))?
-            .into_std();
         witness.keep(planned.pre_image())?;
-        if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
-        let content = planned.new_content().collect::<Vec<_>>().concat();
-        let old = &planned.old;
-        let shared = old
-            .iter()
-            .zip(&content)
-            .take_while(|(one, other)| one == other)
-            .count();
-        let overlap = old.len().min(content.len());
-        let grown = file
-            .seek(SeekFrom::Start(overlap as u64))
-            .and_then(|_| file.write_all(&content[overlap..]));
-        let written = grown
-            .and_then(|()| file.sync_data())
-            .and_then(|()| file.seek(SeekFrom::Start(shared as u64)))
-            .and_then(|_| file.write_all(&content[shared..overlap.max(shared)]))
-            .and_then(|()| file.set_len(content.len() as u64))
-            .and_then(|()| file.sync_all());
-        if let Err(error) = written {
-            let restored = file
-                .seek(SeekFrom::Start(shared as u64))
-                .and_then(|_| file.write_all(&old[shared..]))
-                .and_then(|()| file.set_len(old.len() as u64))
-                .and_then(|()| file.sync_all());
-            if restored.is_err() {
-                witness.made(&self.path);
+        let new = planned.new_content().collect::<Vec<_>>().concat();
+        let journal = Journal::new(planned.old.clone(), new);
+        let (mut file, opened) = match self.ready_in_place(planned, &journal, cancel) {
+            Ok(ready) => ready,
+            Err(error) => {
+                self.remove_temporary();
+                return Err(error);
             }
-            return Err(self.failed(restored.err().unwrap_or(error)));
+        };
+        let written = match journal.write(&mut file) {
+            // Somebody has saved by another file: that one is theirs, and the names of this one keep what they had.
+            Ok(()) if !self.is_at_name(&opened) => Err(self.changed()),
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.failed(error)),
+        };
+        if let Err(error) = written {
+            if let Err(error) = journal.write_back(&mut file) {
+                // Whoever recovers finds the journal and writes on.
+                witness.made(&self.path);
+                return Err(self.failed(error));
+            }
+            self.remove_temporary();
+            return Err(error);
         }
         witness.made(&self.path);
+        self.remove_temporary();
         Metadata::of_file(&file).map_err(|source| self.failed(source))
+    }
+
+    /// Brings the journal to the device and opens the file, if it still is what the change was planned for.
+    fn ready_in_place(
+        &self,
+        planned: &Planned,
+        journal: &Journal,
+        cancel: &CancellationToken,
+    ) -> Result<(fs::File, Metadata), Error> {
+        let mut temporary = self.create_temporary(true)?;
+        self.fill(&mut temporary, journal.pieces().into_iter(), None, cancel)?;
+        sync_folder(&self.folder, &self.path)?;
+        step::at("journal");
+        let (mut file, opened) = in_place::open(&self.folder, &self.name, &self.path)?;
+        // By the handle that is written, and right before: what somebody saves into the same file from now on is not seen.
+        let found = Hash::of_file(&mut file, &self.path, cancel)?;
+        let is_as_planned = matches!(planned.mark.before, Before::Present { hash, .. } if hash == found);
+        // A name that came in the meantime may be elsewhere.
+        let has_its_names = opened.links <= 1 || planned.names == Names::Inside(opened.links);
+        if is_as_planned && has_its_names {
+            Ok((file, opened))
+        } else {
+            Err(self.changed())
+        }
+    }
+
+    /// Whether the name still stands for a file.
+    fn is_at_name(&self, file: &Metadata) -> bool {
+        let now = self.folder.symlink_metadata(&self.name);
+        now.map(|now| Metadata::of(&now).identity)
+            .is_ok_and(|now| (now.dev, now.ino) == (file.identity.dev, file.identity.ino))
     }
 
     /// Makes the new name durable, and the folders that were made for it.
@@ -453,13 +533,67 @@ impl Site {
     }
 }
 
-fn write_pieces<'a>(
+/// Removes what a change that was cut short has left under its temporary name, and finishes or undoes what that tells of.
+fn tidy_up(
+    folder: &Dir,
+    mark: &Interrupted<'_>,
+    name: Option<&OsStr>,
+    found: Recovery,
+) -> Result<Recovery, Error> {
+    let failed = |error| Error::from_io(mark.path, error);
+    let (mut left, _) = open_leaf(folder, mark.temporary, mark.path)?;
+    let journal = match mark.before {
+        Some(before) => Journal::read(&mut left, before, mark.intended).map_err(failed)?,
+        None => None,
+    };
+    let mut recovery = found;
+    if let Some(journal) = journal {
+        if let (Recovery::Neither, Some(name)) = (found, name) {
+            let (mut file, _) = in_place::open(folder, name, mark.path)?;
+            if journal.is_what_is_left_in(&mut file).map_err(failed)? {
+                journal.write(&mut file).map_err(failed)?;
+                recovery = Recovery::Applied;
+            }
+        }
+    } else if let (Recovery::Applied, Some(name), Some(before)) = (found, name, mark.before) {
+        let names = exchange::Names {
+            folder,
+            name,
+            temporary: mark.temporary,
+            path: mark.path,
+        };
+        let displaced = names.held(mark.temporary.as_ref())?;
+        if displaced.hash != Some(before) && displaced.hash != Some(mark.intended) {
+            // Another program's content was exchanged with ours in the last moment: it goes back.
+            let ours = names.held(name)?;
+            names.put_back(ours)?;
+            return Ok(Recovery::Neither);
+        }
+    } else if let (Recovery::Neither, None, Some(before)) = (found, name, mark.before)
+        && mark.intended == Hash::of(b"")
+    {
+        // The file was to be removed.
+        let moved_away = Hash::of_file(&mut left, mark.path, &CancellationToken::new())?;
+        if moved_away != before && moved_away != mark.intended {
+            let name = mark.path.file_name().unwrap_or_default();
+            return match rename_to_nothing_in(folder, mark.temporary.as_ref(), folder, name.as_ref()) {
+                Ok(()) => Ok(found),
+                Err(error) => Err(failed(error)),
+            };
+        }
+    }
+    remove(folder, mark.temporary, mark.path)?;
+    Ok(recovery)
+}
+
+fn write_pieces(
     file: &mut fs::File,
-    pieces: impl Iterator<Item = &'a [u8]>,
+    pieces: impl Iterator<Item = impl AsRef<[u8]>>,
     path: &VPath,
     cancel: &CancellationToken,
 ) -> Result<(), Error> {
     for piece in pieces {
+        let piece = piece.as_ref();
         for chunk in piece.chunks(CHUNK_BYTES) {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled);
@@ -504,5 +638,7 @@ pub(crate) fn sync_folder(folder: &Dir, path: &VPath) -> Result<(), Error> {
     }
 }
 
+#[cfg(test)]
+mod meanwhile;
 #[cfg(test)]
 mod tests;

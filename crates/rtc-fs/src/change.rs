@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::codec::{Detected, EncodeError, Encoding, LineEnd, binary_kind, detect};
 use crate::diff::{self, CLIPPED, Unified};
 use crate::edit::{self, Found, Span};
+use crate::hard_links::Names;
 use crate::nearest::nearest;
 use crate::preimage::{Kept, KeptSpan, PreImage};
 use crate::project::{Project, open_leaf};
@@ -76,6 +77,8 @@ pub struct Planned {
     spans: Vec<Span>,
     diff: Unified,
     whole: bool,
+    /// Its names when it was planned.
+    pub(crate) names: Names,
     note: Option<String>,
 }
 
@@ -228,6 +231,7 @@ struct Current {
     /// `None` if it does not exist.
     identity: Option<Identity>,
     bytes: Vec<u8>,
+    names: Names,
     note: Option<String>,
 }
 
@@ -374,6 +378,7 @@ impl Project {
                 path: real,
                 identity: None,
                 bytes: Vec::new(),
+                names: Names::One,
                 note,
             }),
             Target::Leaf { metadata, .. } if metadata.kind != Kind::File => {
@@ -383,11 +388,14 @@ impl Project {
                 let (mut file, metadata) = open_leaf(&folder, &name, &real)?;
                 let identity = metadata.identity;
                 let bytes = read_all(&mut file, identity.size, MAX_CHANGED_BYTES, &real, cancel)?;
+                let names = Names::search(self, &metadata, cancel)?;
+                let notes: Vec<String> = note.into_iter().chain(names.note()).collect();
                 Ok(Current {
                     path: real,
                     identity: Some(identity),
                     bytes,
-                    note,
+                    names,
+                    note: (!notes.is_empty()).then(|| notes.join("; ")),
                 })
             }
         }
@@ -474,6 +482,7 @@ fn plan(
         spans,
         diff,
         whole,
+        names: found.names,
         note: found.note,
     })
 }

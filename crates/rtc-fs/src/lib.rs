@@ -18,6 +18,8 @@ mod error;
 mod exchange;
 mod find;
 mod grep;
+mod hard_links;
+mod in_place;
 mod nearest;
 mod part;
 mod path;
@@ -26,6 +28,7 @@ mod project;
 mod read;
 mod resolve;
 mod stat;
+mod step;
 mod walk;
 mod witness;
 

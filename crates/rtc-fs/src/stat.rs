@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio_util::sync::CancellationToken;
@@ -68,6 +69,19 @@ impl Identity {
     }
 }
 
+/// How long after a change another one may leave the same times: the coarsest clock of a file system in use, that of FAT.
+const CLOCK_TICK: Duration = Duration::from_secs(2);
+
+/// Whether a file was changed so lately that its identity says nothing of its content: it may be changed once more without
+/// a trace. So is one from the future.
+///
+/// Compared with the system's clock and not with one that is given: the file system has its times from there.
+pub(crate) fn changed_lately(identity: &Identity) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let settled = i64::try_from(now.saturating_sub(CLOCK_TICK).as_nanos()).unwrap_or(i64::MAX);
+    identity.mtime_ns > settled
+}
+
 /// What is at a path, links followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
@@ -82,7 +96,7 @@ pub struct Stat {
 }
 
 /// The part of a file's metadata that this crate needs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Metadata {
     pub(crate) kind: Kind,
     pub(crate) identity: Identity,

@@ -6,11 +6,17 @@
     clippy::disallowed_methods,
     reason = "what is around the folder is made and looked at here"
 )]
+#![allow(
+    clippy::disallowed_macros,
+    reason = "one process of the test tells the other that it is ready"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
@@ -160,7 +166,7 @@ impl Place {
     }
 
     /// Everything that looks is asked about this path. What it tells is of the folder, or it is an error.
-    fn look(&self, asked: &str) -> Result<(), TestCaseError> {
+    fn see(&self, asked: &str) -> Result<(), TestCaseError> {
         let cancel = CancellationToken::new();
         let Ok(path) = VPath::parse(&self.spelled(asked)) else {
             return Ok(());
@@ -197,6 +203,15 @@ impl Place {
             prop_assert!(!told.contains(SECRET), "{asked}: {told}");
             prop_assert!(!told.contains(UNNAMED), "{asked}: {told}");
         }
+        Ok(())
+    }
+
+    /// The same, and where things are said to be is where they are.
+    fn look(&self, asked: &str) -> Result<(), TestCaseError> {
+        self.see(asked)?;
+        let Ok(path) = VPath::parse(&self.spelled(asked)) else {
+            return Ok(());
+        };
         for resolved in [self.project.resolve(&path), self.project.resolve_new(&path)] {
             let Ok(resolved) = resolved else { continue };
             // Where it says that something is, there it is, beneath the folder.
@@ -211,26 +226,64 @@ impl Place {
     }
 }
 
-/// While it lives, a name in the folder is a folder and a link out of it by turns.
-fn swapping<T>(place: &Place, work: impl FnOnce() -> T) -> T {
+/// Names the place to a process that swaps.
+const PLACE: &str = "RTC_FS_SWAPPED_PLACE";
+
+/// Another process, by whose hand a folder and a file are themselves and links out of the folder by turns.
+struct Swapper(Child);
+
+impl Swapper {
+    fn start(place: &Place) -> Self {
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--ignored", "--nocapture", "a_process_that_swaps"])
+            .env(PLACE, place.path(""))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut swapper = Self(child);
+        // What the test harness prints comes before.
+        let told = BufReader::new(swapper.0.stdout.take().unwrap()).lines();
+        assert!(told.map(Result::unwrap).any(|line| line == "swapping"));
+        swapper
+    }
+}
+
+impl Drop for Swapper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+#[ignore = "the other process of the test below"]
+fn a_process_that_swaps() {
+    let Some(place) = std::env::var_os(PLACE).map(PathBuf::from) else {
+        return;
+    };
     let is_over = AtomicBool::new(false);
-    let (name, kept) = (place.path("root").join("a"), place.path("root").join("kept"));
-    let outside = place.path("outside");
+    let (root, outside) = (place.join("root"), place.join("outside"));
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
+            // Until whoever started it is gone.
+            let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            is_over.store(true, Ordering::Relaxed);
+        });
+        // On a line of its own: the harness has begun one.
+        println!("\nswapping");
+        while !is_over.load(Ordering::Relaxed) {
+            for (name, target) in [("a", outside.clone()), ("file", outside.join(OUTSIDER))] {
+                let (name, kept) = (root.join(name), root.join(format!("{name}.kept")));
                 // Whatever is in the way of one step is so of the next; what counts is that it is tried.
                 let _ = fs::rename(&name, &kept);
-                let _ = symlink(&outside, &name);
+                let _ = symlink(&target, &name);
                 std::thread::yield_now();
                 let _ = fs::remove_file(&name);
                 let _ = fs::rename(&kept, &name);
             }
-        });
-        let done = work();
-        is_over.store(true, Ordering::Relaxed);
-        done
-    })
+        }
+    });
 }
 
 fn write(place: &Place, asked: &str, mode: WriteMode, meanwhile: &[Put]) {
@@ -283,36 +336,96 @@ proptest! {
     }
 }
 
+/// What is done below a folder that is swapped.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    Look,
+    Write,
+    Edit,
+    MakeFolder,
+    Move,
+    Remove,
+}
+
+impl Work {
+    fn run(self, place: &Place, asked: &str) -> Result<(), TestCaseError> {
+        let cancel = CancellationToken::new();
+        let Ok(path) = VPath::parse(asked) else {
+            return Ok(());
+        };
+        let project = &place.project;
+        let keep = &mut |_: PreImage| Ok(());
+        match self {
+            Self::Look => place.see(asked)?,
+            Self::Write => write(place, asked, WriteMode::Overwrite, &[]),
+            Self::Edit => {
+                for found in ["inside", SECRET, "written"] {
+                    if let Ok(planned) = project.plan_edit(&path, found, "edited", false, "call", &cancel) {
+                        prop_assert!(found != SECRET, "{asked}");
+                        let _ = project.apply(planned, keep, &cancel);
+                    }
+                }
+            }
+            Self::MakeFolder => {
+                let _ = project.make_folder(&path, &mut |_| {});
+            }
+            Self::Move | Self::Remove => {
+                let Ok(gathered) = project.gather(&path, &cancel) else {
+                    return Ok(());
+                };
+                let paths: Vec<_> = gathered.paths().map(ToString::to_string).collect();
+                prop_assert!(paths.iter().all(|path| !path.contains(UNNAMED)), "{paths:?}");
+                let _ = match self {
+                    Self::Move => {
+                        let to = VPath::parse("/b/moved").unwrap();
+                        project.rename(&gathered, &to, keep, &cancel).map(|_| ())
+                    }
+                    _ => project.remove(&gathered, "call", keep, &cancel),
+                };
+            }
+        }
+        Ok(())
+    }
+}
+
+fn work() -> impl Strategy<Value = (Work, String)> {
+    use Work::{Edit, Look, MakeFolder, Move, Remove, Write};
+    let work = proptest::sample::select(vec![Look, Look, Write, Edit, MakeFolder, Move, Remove]);
+    let asked = prop_oneof![
+        1 => Just("file".to_owned()),
+        1 => Just("a".to_owned()),
+        4 => proptest::sample::select(vec!["c", "c/d", OUTSIDER, "a", "b/c", "b", "new/deep"])
+            .prop_map(|below| format!("a/{below}")),
+    ];
+    (work, asked)
+}
+
 proptest! {
     #![proptest_config(config(30))]
 
     #[test]
-    fn no_link_leads_out_of_the_folder_while_another_program_swaps_it(
+    fn nothing_leads_out_of_the_folder_while_another_process_swaps_links_in(
         things in proptest::collection::vec(put(), 0..4),
-        below in proptest::collection::vec(target(), 1..4),
+        works in proptest::collection::vec(work(), 1..12),
     ) {
         let mut things = things;
+        things.retain(|(names, _)| names[0] != "a");
         things.push((vec!["a"], Thing::Folder));
         things.push((vec!["a", "c"], Thing::File));
+        things.push((vec!["a", "b"], Thing::Folder));
+        things.push((vec!["file"], Thing::File));
         let place = Place::new(&things);
         let before = place.outside();
-        swapping(&place, || -> Result<(), TestCaseError> {
-            for _ in 0..5 {
-                for below in &below {
-                    let asked = format!("a/{below}");
-                    let cancel = CancellationToken::new();
-                    let Ok(path) = VPath::parse(&asked) else { continue };
-                    if let Ok(read) = place.project.read_bytes(&path, 1_000, &cancel) {
-                        prop_assert!(read.bytes != SECRET.as_bytes(), "{asked}");
-                    }
-                    if let Ok(listing) = place.project.list(&path, 100) {
-                        prop_assert!(listing.entries.iter().all(|entry| entry.name != UNNAMED), "{asked}");
-                    }
-                    write(&place, &asked, WriteMode::Overwrite, &[]);
-                }
+        let swapper = Swapper::start(&place);
+        for _ in 0..5 {
+            for (work, asked) in &works {
+                work.run(&place, asked)?;
+                // What another one has taken away is needed again; the other process may be in the way.
+                let _ = fs::create_dir(place.path("root/a"));
+                let _ = fs::write(place.path("root/a.kept/c"), "inside");
             }
-            Ok(())
-        })?;
+        }
+        drop(swapper);
         prop_assert_eq!(&place.outside(), &before);
     }
 }

@@ -298,7 +298,7 @@ impl FileCalls {
     /// Removes a file, or a folder; one with content only if `recursive`: `{path, removed}`. An undo can bring files back.
     pub async fn remove(&self, given: &str, recursive: bool) -> Result<Value, ToolError> {
         let (asked, project) = (path(given)?, project(&self.context)?);
-        let permit = self.context.permit.clone();
+        let (permit, tag) = (self.context.permit.clone(), self.context.rtc.to_string());
         let mut keeping = Keeping::new(&self.context, self.noting())?;
         let _turn = self.turn().await?;
         let gathered = blocking(&self.context, move |cancel| {
@@ -313,7 +313,7 @@ impl FileCalls {
                 )));
             }
             project
-                .remove(&gathered, &mut keeping, cancel)
+                .remove(&gathered, &tag, &mut keeping, cancel)
                 .map_err(tool_error)?;
             Ok(gathered)
         })

@@ -75,7 +75,7 @@ fn what_is_removed_can_be_brought_back() {
         Ok(())
     };
     project
-        .remove(&gathered, keep, &CancellationToken::new())
+        .remove(&gathered, "call", keep, &CancellationToken::new())
         .unwrap();
     assert_eq!(tree(folder.path()), "stays");
     let before: Vec<_> = kept
@@ -130,7 +130,7 @@ fn each_change_is_told_as_made_when_it_is() {
     let cancel = CancellationToken::new();
     let mut told = Told::default();
     project
-        .remove(&gather(&project, "/d").unwrap(), &mut told, &cancel)
+        .remove(&gather(&project, "/d").unwrap(), "call", &mut told, &cancel)
         .unwrap();
     assert_eq!(told.0, ["keep /d/x", "made /d/x", "made /d"]);
     let gathered = gather(&project, "/e").unwrap();
@@ -141,7 +141,7 @@ fn each_change_is_told_as_made_when_it_is() {
     assert_eq!(told.0, ["keep /f/g", "keep /e", "made /e", "made /f/g"]);
     // It is not there any more.
     let mut told = Told::default();
-    assert!(project.remove(&gathered, &mut told, &cancel).is_err());
+    assert!(project.remove(&gathered, "call", &mut told, &cancel).is_err());
     assert_eq!(told.0, [""; 0]);
 }
 
@@ -157,7 +157,7 @@ fn a_change_whose_pre_image_is_not_kept_is_not_made() {
     };
     assert!(
         project
-            .remove(&gathered, keep, &CancellationToken::new())
+            .remove(&gathered, "call", keep, &CancellationToken::new())
             .is_err()
     );
     assert!(
@@ -176,7 +176,7 @@ fn a_file_that_changes_meanwhile_stays() {
         fs::write(folder.path().join("x"), "another").unwrap();
         Ok(())
     };
-    let removed = project.remove(&gathered, keep, &CancellationToken::new());
+    let removed = project.remove(&gathered, "call", keep, &CancellationToken::new());
     assert!(matches!(removed, Err(Error::ChangedSince { .. })));
     let moved = project.rename(&gathered, &path("/y"), keep, &CancellationToken::new());
     assert!(matches!(moved, Err(Error::ChangedSince { .. })));
@@ -218,4 +218,42 @@ fn what_is_refused_says_why() {
     `/out/tmp` leaves the project folder through the link `/out`; only what is inside the project can be used
     `/out/new` leaves the project folder through the link `/out`; only what is inside the project can be used
     ");
+}
+
+#[test]
+fn what_is_saved_while_it_is_removed_stays() {
+    for step in ["moved away", "moved back"] {
+        let (folder, project) = project(&[("x", "before")]);
+        let gathered = gather(&project, "/x").unwrap();
+        let at = folder.path().join("x");
+        let mut kept = None;
+        let keep = &mut |image: PreImage| {
+            // Right before it is moved away.
+            fs::write(&at, "first").unwrap();
+            kept = Some(image);
+            Ok(())
+        };
+        let again = at.clone();
+        let on_each = move |now: &'static str| {
+            if (now, step) == ("moved away", "moved back") {
+                fs::write(&again, "second").unwrap();
+            }
+        };
+        let removed = crate::step::on_each(on_each, || {
+            project.remove(&gathered, "call", keep, &CancellationToken::new())
+        });
+        assert!(matches!(removed, Err(Error::ChangedSince { .. })), "{removed:?}");
+        assert_eq!(
+            fs::read_to_string(&at).unwrap(),
+            if step == "moved back" { "second" } else { "first" }
+        );
+        assert_eq!(tree(folder.path()), "x");
+
+        // The process ends before it is given back.
+        let left = folder.path().join(temporary_name(&path("/x"), "call"));
+        fs::rename(&at, &left).unwrap();
+        let recovered = project.recover_kept(&kept.unwrap(), "call", &CancellationToken::new());
+        assert_eq!(recovered.unwrap(), crate::Recovery::Neither);
+        assert_eq!(tree(folder.path()), "x");
+    }
 }

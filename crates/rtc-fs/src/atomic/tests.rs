@@ -5,14 +5,14 @@ use super::*;
 use crate::WriteMode;
 use crate::preimage::Kept;
 
-struct Folder {
-    directory: tempfile::TempDir,
-    project: Project,
-    cancel: CancellationToken,
+pub(super) struct Folder {
+    pub(super) directory: tempfile::TempDir,
+    pub(super) project: Project,
+    pub(super) cancel: CancellationToken,
 }
 
 impl Folder {
-    fn with(content: &str) -> Self {
+    pub(super) fn with(content: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("a.txt"), content).unwrap();
         let project = Project::open(directory.path()).unwrap();
@@ -23,15 +23,15 @@ impl Folder {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    fn content(&self, name: &str) -> String {
+    pub(super) fn content(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    fn names(&self) -> String {
+    pub(super) fn names(&self) -> String {
         let mut names: Vec<String> = fs::read_dir(self.directory.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -40,26 +40,26 @@ impl Folder {
         names.join(" ")
     }
 
-    fn edit(&self, name: &str, old: &str, new: &str) -> Planned {
+    pub(super) fn edit(&self, name: &str, old: &str, new: &str) -> Planned {
         let path = VPath::parse(name).unwrap();
         self.project
             .plan_edit(&path, old, new, false, "call", &self.cancel)
             .unwrap()
     }
 
-    fn write(&self, name: &str, content: &str) -> Planned {
+    pub(super) fn write(&self, name: &str, content: &str) -> Planned {
         let path = VPath::parse(name).unwrap();
         self.project
             .plan_write(&path, content, WriteMode::Overwrite, "call", &self.cancel)
             .unwrap()
     }
 
-    fn apply(&self, planned: Planned) -> Result<Applied, Error> {
+    pub(super) fn apply(&self, planned: Planned) -> Result<Applied, Error> {
         self.project
             .apply(planned, &mut |_: PreImage| Ok(()), &self.cancel)
     }
 
-    fn recover(&self, mark: &Mark) -> Recovery {
+    pub(super) fn recover(&self, mark: &Mark) -> Recovery {
         self.project.recover(mark, &self.cancel).unwrap()
     }
 }
@@ -142,6 +142,7 @@ fn a_change_is_told_as_made_when_it_is_and_not_before() {
         told("/a.txt", &in_the_way, &folder.cancel),
         told_of("keep /a.txt", false)
     );
+    fs::remove_dir(folder.path(&folder.write("/a.txt", "new").mark().temporary)).unwrap();
     assert_eq!(
         told("/new", nothing, &folder.cancel),
         told_of("keep /new, made /new", true)
@@ -262,25 +263,6 @@ fn the_same_bytes_written_again_are_no_change() {
     fs::write(folder.path("a.txt"), "1 two").unwrap();
     folder.apply(planned).unwrap();
     assert_eq!(folder.content("a.txt"), "1 2");
-}
-
-#[test]
-fn large_files_are_compared_by_identity_and_then_by_hash() {
-    let text = "x".repeat(ALWAYS_HASHED_BYTES as usize + 1) + "Q";
-    let folder = Folder::with(&text);
-    folder.apply(folder.edit("/a.txt", "Q", "R")).unwrap();
-    let planned = folder.edit("/a.txt", "R", "S");
-    let later = std::time::UNIX_EPOCH + std::time::Duration::from_secs(2_000_000_000);
-    File::options()
-        .write(true)
-        .open(folder.path("a.txt"))
-        .unwrap()
-        .set_modified(later)
-        .unwrap();
-    folder.apply(planned).unwrap();
-    let planned = folder.edit("/a.txt", "S", "T");
-    fs::write(folder.path("a.txt"), text.replace('x', "y")).unwrap();
-    assert!(matches!(folder.apply(planned), Err(Error::ChangedSince { .. })));
 }
 
 #[test]
@@ -469,6 +451,45 @@ mod unix {
             ),
             ("a.txt b.txt", 2)
         );
+    }
+
+    /// As in a package store: a file of the project is another program's as well.
+    #[test]
+    fn a_name_outside_of_the_project_keeps_its_content() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = Folder::with("one two");
+        fs::create_dir(folder.path("d")).unwrap();
+        fs::hard_link(folder.path("a.txt"), folder.path("d/b.txt")).unwrap();
+        fs::hard_link(folder.path("a.txt"), outside.path().join("c.txt")).unwrap();
+        let planned = folder.edit("/a.txt", "two", "2");
+        insta::assert_snapshot!(planned.note().unwrap(), @"the file has 3 names (hard links), of which 2 are in the project; it is parted from the others, which keep the old content");
+        folder.apply(planned).unwrap();
+        assert_eq!(folder.content("a.txt"), "one 2");
+        assert_eq!(
+            fs::read_to_string(outside.path().join("c.txt")).unwrap(),
+            "one two"
+        );
+        assert_eq!(folder.content("d/b.txt"), "one two");
+
+        // The other name comes after the plan.
+        fs::remove_file(folder.path("d/b.txt")).unwrap();
+        for in_the_project in [false, true] {
+            fs::remove_file(outside.path().join("c.txt")).unwrap();
+            let content = folder.content("a.txt");
+            let inside = folder.path("d/b.txt");
+            if in_the_project {
+                fs::hard_link(folder.path("a.txt"), &inside).unwrap();
+            }
+            let planned = folder.edit("/a.txt", "one", "one and");
+            assert_eq!(planned.note(), None);
+            fs::hard_link(folder.path("a.txt"), outside.path().join("c.txt")).unwrap();
+            folder.apply(planned).unwrap();
+            let others = fs::read_to_string(outside.path().join("c.txt")).unwrap();
+            assert_eq!(
+                (folder.content("a.txt"), others),
+                (content.replace("one", "one and"), content)
+            );
+        }
     }
 
     #[test]

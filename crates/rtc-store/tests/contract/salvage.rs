@@ -324,6 +324,7 @@ async fn wherever_the_process_ends_the_store_is_there_once_and_whole() {
     assert_eq!(found(&store, &expected).await, 0);
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn whoever_waits_for_the_lock_of_a_folder_that_is_set_aside_gets_that_of_the_new_one() {
     let (whole, expected) = Place::filled(8).await;
@@ -338,9 +339,17 @@ async fn whoever_waits_for_the_lock_of_a_folder_that_is_set_aside_gets_that_of_t
     fs::write(place.store().join("lock"), "").unwrap();
     let folder = place.store();
     let waiting = std::thread::spawn(move || open_or_set_aside(&folder, &folder.with_extension("never")));
-    // Whether it waits already or comes later, it is given the lock only after the folder is another one.
-    fs::rename(place.store(), place.aside()).unwrap();
-    fs::rename(whole.store(), place.store()).unwrap();
+    // Whether it waits already or comes later, it is given the lock only after the folder is another one. At once, because
+    // who opens a store may make the folder wherever there is none.
+    let flags = rustix::fs::RenameFlags::EXCHANGE;
+    rustix::fs::renameat_with(
+        rustix::fs::CWD,
+        place.store(),
+        rustix::fs::CWD,
+        whole.store(),
+        flags,
+    )
+    .unwrap();
     drop(lock);
     let (store, set_aside) = waiting.join().unwrap().unwrap();
     assert!(set_aside.is_none());
