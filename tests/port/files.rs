@@ -577,3 +577,36 @@ fn what_the_user_forbade_stays_forbidden() {
         "that it is there is no secret"
     );
 }
+
+#[test]
+fn what_changes_where_a_client_looks_is_told() {
+    let place = Workplace::empty();
+    std::fs::create_dir(place.root().join("seen")).expect("a folder");
+    std::fs::create_dir(place.root().join("unseen")).expect("a folder");
+    std::fs::write(place.root().join("seen/notes.txt"), "one\n").expect("a file");
+    let serving = Serving::start(&place, &[]);
+    let mut client = Client::open(serving.port());
+    let ours = json!({"token": serving.token(), "data": {"protocol": 1}});
+    client.ask(json!({"id": 1, "connect": ours}));
+    let live = format!("live:u={}", serving.user());
+    client.ask(json!({"id": 2, "subscribe": {"channel": live}}));
+    result(&mut client, "v1.fs.read", json!({"path": "/seen/notes.txt"}));
+    std::fs::write(place.root().join("unseen/other.txt"), "").expect("a file");
+    std::fs::write(place.root().join("seen/notes.txt"), "two\n").expect("a file");
+    let told = loop {
+        let Heard::Text(text) = client.hear() else {
+            panic!("the connection ended")
+        };
+        let frames = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("a frame is JSON"));
+        let mut told = frames.map(|mut frame| frame["push"]["pub"]["data"].take());
+        if let Some(told) = told.find(|told| told["type"] == "file") {
+            break told;
+        }
+    };
+    assert_eq!(
+        (&told["data"]["path"], &told["data"]["change"]),
+        (&json!("/seen/notes.txt"), &json!("changed"))
+    );
+}

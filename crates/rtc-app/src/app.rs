@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::data::Identity;
 use crate::host::AppHost;
 use crate::port::EnginePort;
-use crate::realtime::Realtime;
+use crate::realtime::{self, Realtime};
 use crate::set_aside::Note;
 use crate::{Config, Error, Instance, Models, SystemClock, Tokens, data, instance, models};
 
@@ -197,6 +197,7 @@ impl App {
             clock,
             places,
             set_aside,
+            watch: realtime::watch(engine.clone()),
             projects: std::sync::Mutex::default(),
         };
         Ok(Self {

@@ -1,6 +1,7 @@
 //! What clients reach over a connection: the user's stream, and the methods of engine and device.
 
 mod files;
+mod watching;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+pub(crate) use self::watching::watch;
 use crate::{Error, Models};
 
 /// How long an answer to `v1.rtc.run` waits for the end of the call. Each waiting answer takes one of the few places that
@@ -49,6 +51,8 @@ pub(crate) struct Realtime {
     pub(crate) places: Arc<Folders>,
     /// What was set aside at this start or lately, in words for the user.
     pub(crate) set_aside: Option<String>,
+    /// What clients look at.
+    pub(crate) watch: Arc<rtc_fs::Watch>,
     /// The folders that are open, the first one first.
     pub(crate) projects: Mutex<Vec<ProjectId>>,
 }

@@ -12,6 +12,7 @@ use rtc_types::{
     Clock, Code, DeviceId, Message, MessageId, Preview, Project, ProjectId, RtcId, Rule, Session, SessionId,
     Update, UserId,
 };
+use rtc_wire::FileChanged;
 use serde_json::Value;
 use tokio::sync::{Mutex, broadcast, watch};
 use tokio_util::sync::CancellationToken;
@@ -64,6 +65,8 @@ pub enum Live {
         /// What happened and what to do.
         message: String,
     },
+    /// A watched file is not as it was.
+    File(FileChanged),
 }
 
 impl Live {
@@ -74,7 +77,7 @@ impl Live {
                 rtc,
                 progress: Progress::Text { text },
             } => Some((*rtc, text)),
-            Self::Progress { .. } | Self::Text { .. } | Self::Trouble { .. } => None,
+            Self::Progress { .. } | Self::Text { .. } | Self::Trouble { .. } | Self::File(_) => None,
         }
     }
 }
@@ -402,6 +405,11 @@ impl Engine {
             code,
             message,
         });
+    }
+
+    /// Tells the user that a file that they look at is not as it was.
+    pub fn tell_file(&self, changed: FileChanged) {
+        self.inner.tell_live(Live::File(changed));
     }
 
     /// Tells a session something, and gives the updates that this made.

@@ -51,6 +51,7 @@ pub(crate) fn event(live: &Live) -> Option<LiveEvent> {
             code: *code,
             message: message.clone(),
         }),
+        Live::File(changed) => Told::File(changed.clone()),
     };
     let value = serde_json::to_value(told).ok()?;
     Some(LiveEvent::Event(value.into()))

@@ -493,6 +493,14 @@ pub(crate) fn temporary_name(path: &VPath, tag: &str) -> String {
     format!(".rtc-{}.tmp", &hash[..16])
 }
 
+/// Whether a name is one that [`temporary_name`] gives.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    let middle = name
+        .strip_prefix(".rtc-")
+        .and_then(|name| name.strip_suffix(".tmp"));
+    middle.is_some_and(|middle| middle.len() == 16 && middle.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 mod save;
 #[cfg(test)]
 mod tests;

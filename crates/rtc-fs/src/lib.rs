@@ -30,6 +30,7 @@ mod resolve;
 mod stat;
 mod step;
 mod walk;
+mod watch;
 mod witness;
 
 pub use arrange::{Gathered, MAX_ARRANGED};
@@ -53,4 +54,5 @@ pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES
 pub use resolve::{MAX_LINKS, Resolved};
 pub use stat::{Hash, Identity, Kind, Stat};
 pub use walk::{FilePermit, Unreadable};
+pub use watch::{Changed, Happened, MAX_PENDING_CHANGES, MAX_WATCHED_FOLDERS, Watch};
 pub use witness::Witness;

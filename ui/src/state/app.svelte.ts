@@ -7,7 +7,7 @@ import { whenLost } from '../store/lost';
 import { Topic, type TopicState } from '../store/topic';
 import { Client, isUpdate, type LineState, type SignIn } from '../wire/client';
 import { isLineError, isNoSession, RpcError } from '../wire/errors';
-import type { LiveEvent, Methods, Mode, ModelEntry, Rtc, Session } from '../wire/generated';
+import type { FileChanged, LiveEvent, Methods, Mode, ModelEntry, Rtc, Session } from '../wire/generated';
 import { fileDraftsIn, type FileDrafts } from '../vfs/drafts';
 import { newId } from '../wire/ids';
 import { STORE_BROKEN } from './advice';
@@ -53,6 +53,8 @@ export class App {
   readonly drafts = new Drafts();
   /** Texts of files that were not saved yet. */
   readonly fileDrafts: FileDrafts = fileDraftsIn(() => this.#database);
+  /** Told what was changed of the files that are looked at; null after a time in which nothing was told. */
+  filesChanged: (changed: FileChanged | null) => void = () => {};
   /** The connection, for what has a state of its own. */
   readonly client: Client;
   #database: Database | null = null;
@@ -67,6 +69,7 @@ export class App {
         this.line = state;
         if (state.phase === 'connected') {
           void this.#load();
+          this.filesChanged(null);
         }
       },
       signedIn: (signIn) => this.#signedIn(signIn),
@@ -254,6 +257,8 @@ export class App {
       this.conversation?.progress(event.data);
     } else if (event.type === 'trouble') {
       this.#notices.tellError(new RpcError(event.data.code, event.data.message));
+    } else if (event.type === 'file') {
+      this.filesChanged(event.data);
     }
   }
 

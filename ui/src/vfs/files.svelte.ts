@@ -1,6 +1,6 @@
 import { explain } from '../state/advice';
 import { RpcError } from '../wire/errors';
-import type { Code, FileEntry, FileKind, Methods } from '../wire/generated';
+import type { Code, FileChanged, FileEntry, FileKind, Methods } from '../wire/generated';
 import type { FileDrafts } from './drafts';
 import { isChanged, openFile, type OpenFile } from './open-file';
 
@@ -19,6 +19,10 @@ const MAX_BYTES = 2 * 1024 * 1024;
 /** Names by the numbers in them: f2 before f10. */
 const names = new Intl.Collator(undefined, { numeric: true });
 
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/')) || '/';
+}
+
 /** The folder of a project: a tree, and files that are edited by hand. */
 export class Files {
   folders = $state<Record<string, Folder>>({});
@@ -34,6 +38,9 @@ export class Files {
 
   /** Texts whose drafts are not kept yet, or could not be. */
   #unkept = new Set<string>();
+  /** What changed and was not looked at yet; many changes of a folder are one. */
+  #stale = new Set<string>();
+  #renewing: Promise<void> | null = null;
   /** Drafts are written one after the other, the last text of a file last. */
   #keeping = new Map<string, Promise<void>>();
 
@@ -62,12 +69,20 @@ export class Files {
     await Promise.all(this.#keeping.values());
   }
 
-  /** Lists all folders that are open, again. */
+  /** Lists all folders that are open, again, and looks at the files that are. */
   async refresh(): Promise<void> {
     await Promise.all([
       this.drafts.paths(this.project_id).then((paths) => (this.drafted = paths)),
       ...this.expanded.map((path) => this.#list(path)),
+      ...Object.values(this.files).map((file) => this.#follow(file)),
     ]);
+  }
+
+  /** Takes in that something was changed, maybe by somebody else: what is looked at is as it is now. */
+  changed({ path }: FileChanged): Promise<void> {
+    this.#stale.add(path);
+    this.#renewing ??= this.#renew().finally(() => (this.#renewing = null));
+    return this.#renewing;
   }
 
   /** Opens or closes a folder. */
@@ -134,6 +149,34 @@ export class Files {
     await this.#change(async (file) => {
       await this.#write(file, await this.#hash(file.path));
     });
+  }
+
+  async #renew(): Promise<void> {
+    while (this.#stale.size > 0) {
+      const stale = new Set(this.#stale);
+      this.#stale.clear();
+      // Of a folder in which much changed only the folder is told.
+      const isStale = (path: string) => stale.has(path) || stale.has(parentOf(path));
+      const folders = this.expanded.filter((path) => [...stale, ...[...stale].map(parentOf)].includes(path));
+      const files = Object.values(this.files).filter((file) => isStale(file.path));
+      await Promise.all([
+        ...folders.map((path) => this.#list(path)),
+        ...files.map((file) => this.#follow(file)),
+      ]);
+    }
+  }
+
+  /** Shows a file as it is now; what the user has typed stays, and they are told. */
+  async #follow(file: OpenFile): Promise<void> {
+    const hash = await this.#hash(file.path).catch(() => file.hash);
+    if (hash === file.hash || file.isSaving || this.files[file.path] !== file) {
+      return;
+    }
+    if (hash === null || isChanged(file)) {
+      file.isConflicting = true;
+      return;
+    }
+    await this.#read(file.path).catch((error: unknown) => (this.error = explain(error)));
   }
 
   async #list(path: string): Promise<void> {

@@ -21,6 +21,8 @@ const drafts: FileDrafts = {
 };
 
 let disk: Map<string, string>;
+/** How often a folder was listed. */
+let lists = 0;
 let files: Files;
 
 function contentAt(path: string): string {
@@ -34,17 +36,20 @@ function contentAt(path: string): string {
 beforeEach(() => {
   disk = new Map([['/a.txt', 'one']]);
   const answers: { [M in keyof Methods]?: (request: Methods[M]['request']) => Methods[M]['result'] } = {
-    'v1.fs.list': () => ({
-      items: (
-        [
-          ['f10.txt', 'file'],
-          ['f100.txt', 'file'],
-          ['f2.txt', 'file'],
-          ['z', 'folder'],
-          ['a.txt', 'file'],
-        ] as const
-      ).map(([name, kind]) => ({ name, kind, size: null, modified_at: null })),
-    }),
+    'v1.fs.list': () => (
+      (lists += 1),
+      {
+        items: (
+          [
+            ['f10.txt', 'file'],
+            ['f100.txt', 'file'],
+            ['f2.txt', 'file'],
+            ['z', 'folder'],
+            ['a.txt', 'file'],
+          ] as const
+        ).map(([name, kind]) => ({ name, kind, size: null, modified_at: null })),
+      }
+    ),
     'v1.fs.read': ({ path }) => {
       const content = contentAt(path);
       const size = content.length;
@@ -189,6 +194,28 @@ describe('files', () => {
     await files.save();
     await files.reload();
     expect(files.file).toMatchObject({ text: 'theirs', isConflicting: false });
+  });
+
+  it('follows what others change, and lets nobody lose what they type', async () => {
+    const changed = (path: string) => files.changed({ project_id: 'p-1', path, change: 'changed' });
+    await files.refresh();
+    await files.show('/a.txt');
+    disk.set('/a.txt', 'theirs');
+    lists = 0;
+    await Promise.all([changed('/a.txt'), changed('/b.txt'), changed('/d/unseen')]);
+    expect(files.file).toMatchObject({ text: 'theirs', isConflicting: false });
+    // Many changes of a folder are one, and what is not open is not listed.
+    expect(lists).toBeLessThanOrEqual(2);
+    files.file!.text = 'mine';
+    disk.set('/a.txt', 'theirs again');
+    // Of a folder in which much changed only the folder is told.
+    await changed('/');
+    expect(files.file).toMatchObject({ text: 'mine', isConflicting: true });
+    await files.reload();
+    expect(files.file).toMatchObject({ text: 'theirs again', isConflicting: false });
+    disk.delete('/a.txt');
+    await changed('/a.txt');
+    expect(files.file).toMatchObject({ text: 'theirs again', isConflicting: true });
   });
 
   it('keeps unsaved changes while another file is looked at', async () => {

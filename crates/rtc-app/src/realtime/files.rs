@@ -32,9 +32,9 @@ const MAX_TEXT_BYTES: u64 = 16 << 20;
 const MAX_ESCAPED_BYTES: usize = 7 << 20;
 
 /// A project, with what holds in it.
-struct Files {
-    id: ProjectId,
-    project: Arc<rtc_fs::Project>,
+pub(super) struct Files {
+    pub(super) id: ProjectId,
+    pub(super) project: Arc<rtc_fs::Project>,
     pre_images: Arc<PreImageFolder>,
     policy: Policy,
 }
@@ -104,8 +104,11 @@ impl Realtime {
     ) -> Result<Page<FileEntry, String>, RpcError> {
         let files = self.files(caller, ask.project_id).await?;
         let path = parse(ask.path.as_ref().map_or("/", |path| path.as_str()))?;
+        let watch = self.watch.clone();
         blocking(move |cancel| {
             let real = files.readable("ls", &path)?;
+            // Before it is listed: what happens in between is told.
+            files.look(&watch, &real);
             let after = ask.cursor.as_ref().map(|cursor| cursor.as_str());
             let page = files
                 .project
@@ -125,8 +128,12 @@ impl Realtime {
     pub(super) async fn fs_read(&self, caller: &Caller, ask: FsRead) -> Result<FileRead, RpcError> {
         let files = self.files(caller, ask.project_id).await?;
         let path = parse(ask.path.as_str())?;
+        let watch = self.watch.clone();
         blocking(move |cancel| {
             let real = files.readable("read", &path)?;
+            if let Some(folder) = real.parent() {
+                files.look(&watch, &folder);
+            }
             let limit = count(ask.limit.get());
             if ask.format != Some(FileFormat::Base64) {
                 match read_text(&files, &real, &ask, limit, cancel) {

@@ -117,5 +117,6 @@ pub(super) fn told(live: Live) -> LiveEvent {
             code,
             message,
         }),
+        Live::File(changed) => LiveEvent::File(changed),
     }
 }
