@@ -12,6 +12,7 @@ mod bad_input;
 mod damaged_store;
 mod data_folder;
 mod demo;
+mod doctor;
 mod files;
 mod full_disk;
 mod names;

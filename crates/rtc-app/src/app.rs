@@ -8,7 +8,7 @@ use rtc_engine::{Engine, TodoWrite};
 use rtc_executor::{Executor, Folders};
 use rtc_model::ModelId;
 use rtc_realtime::{Rpc, Services};
-use rtc_script::{Script, Workers};
+use rtc_script::{Confinement, Script, Workers};
 use rtc_store::{SetAside, SledOptions, SledStore, Store};
 use rtc_tool::{Registry, handle};
 use rtc_types::{Clock, DeviceId, Project, UserId};
@@ -348,6 +348,15 @@ fn open_store(folder: &Path) -> Result<(SledStore, Identity), Error> {
     data::make(&folder.join("scratch"))?;
     data::make(&folder.join("pre-images"))?;
     Ok((store, data::identity(folder)?))
+}
+
+/// What confines the process in which scripts run, as one tells it that is started for the question.
+///
+/// # Errors
+/// [`Error::NoProgram`] if none can be started or it does not answer.
+pub async fn script_confinement() -> Result<Confinement, Error> {
+    let told = Workers::new(this_program()?).confinement().await;
+    told.map_err(|error| Error::NoProgram(error.message))
 }
 
 /// The file of this program.

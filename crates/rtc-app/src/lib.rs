@@ -15,7 +15,7 @@ mod set_aside;
 mod system_prompt;
 mod tokens;
 
-pub use app::{App, Options};
+pub use app::{App, Options, script_confinement};
 pub use clock::SystemClock;
 pub use config::{Config, ModelConfig};
 pub use error::Error;
@@ -23,6 +23,6 @@ pub use installation::Installation;
 pub use instance::Instance;
 pub use models::{Models, OFFLINE};
 pub use port::EnginePort;
-pub use rtc_script::{WORKER_COMMAND as SCRIPT_WORKER, worker as script_worker};
+pub use rtc_script::{Barrier, Confinement, WORKER_COMMAND as SCRIPT_WORKER, worker as script_worker};
 pub use rtc_wire::rpc::{KeyState, ModelEntry};
 pub use tokens::{Known, Purpose, TOKEN_BYTES, TOKEN_TIME, Tokens};

@@ -5,6 +5,7 @@
 //! its order, then exactly one terminal, whatever happens to the other side.
 
 mod child;
+mod confine;
 mod error;
 mod frame;
 mod host;
@@ -14,6 +15,7 @@ mod server;
 mod worker;
 
 pub use child::{Child, ChildCommand, ENVIRONMENT, MAX_CHILDREN, spawn};
+pub use confine::{Barrier, Confinement, confine};
 pub use error::Error;
 pub use frame::{Call, Frame, HostCall, Outcome, present};
 pub use host::{Deadline, Host, HostCalls};

@@ -21,6 +21,7 @@ pub use limits::{
     MAX_DEPTH, MAX_HOST_CALLS, MAX_IN_FLIGHT_BYTES, MAX_MEMORY_BYTES, MAX_REJECTIONS, MAX_RESULT_BYTES,
     MAX_TIMEOUT_MS, MAX_WORKER_BYTES,
 };
+pub use rtc_hub::{Barrier, Confinement};
 pub use run::STOP_GRACE;
 pub use saved::{SCRIPTS, script_path};
 pub use tool::{Action, Script, ScriptArgs, TOOL};

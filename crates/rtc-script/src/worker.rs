@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rtc_hub::Host;
+use rtc_hub::{Confinement, Host};
 use rtc_tool::{
     CallContext, Capabilities, ErrorKind, Prepared, Progress, ProgressSender, Registry, Subject, Tool,
     ToolError, handle,
@@ -25,6 +25,9 @@ pub(crate) const ENGINE: &str = "script_engine";
 
 /// The name under which it is asked whether the engine is ready for the next script: the answer comes once it is.
 pub(crate) const READY: &str = "script_ready";
+
+/// The name under which it is asked what confines it.
+pub(crate) const CONFINEMENT: &str = "script_confinement";
 
 /// What a line of the console is called on its way.
 pub(crate) const CONSOLE: &str = "console";
@@ -62,7 +65,10 @@ pub(crate) struct EngineOutput {
 /// Runs this process as a worker: serves scripts over its standard input and output until the input ends.
 pub fn worker() -> ExitCode {
     rtc_hub::limit_memory(MAX_WORKER_BYTES);
+    // Before there is another thread.
+    let confinement = rtc_hub::confine();
     let mut tools = Registry::default();
+    drop(tools.register(handle(ConfinementTool { confinement })));
     match Engine::start() {
         Ok(engine) => {
             let is_ready = engine.is_ready();
@@ -174,6 +180,38 @@ impl Tool for EngineTool {
     }
 }
 
+/// Tells what confines this process.
+struct ConfinementTool {
+    confinement: Confinement,
+}
+
+impl Tool for ConfinementTool {
+    type Args = Nothing;
+    type Output = Confinement;
+
+    fn name(&self) -> &str {
+        CONFINEMENT
+    }
+
+    fn description(&self) -> String {
+        "Tells what confines the process.".to_owned()
+    }
+
+    fn subject(&self, _args: &Nothing) -> Result<Subject, ToolError> {
+        Ok(Subject::read("/"))
+    }
+
+    async fn execute(
+        &self,
+        _context: CallContext,
+        _args: Nothing,
+        _prepared: Option<Prepared>,
+        _progress: ProgressSender,
+    ) -> Result<Confinement, ToolError> {
+        Ok(self.confinement.clone())
+    }
+}
+
 /// Tells when the engine is ready.
 struct ReadyTool {
     is_ready: watch::Receiver<bool>,
@@ -181,10 +219,10 @@ struct ReadyTool {
 
 /// Nothing is given for it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-struct ReadyArgs {}
+struct Nothing {}
 
 impl Tool for ReadyTool {
-    type Args = ReadyArgs;
+    type Args = Nothing;
     type Output = ();
 
     fn name(&self) -> &str {
@@ -195,14 +233,14 @@ impl Tool for ReadyTool {
         "Waits until the engine is ready for a script.".to_owned()
     }
 
-    fn subject(&self, _args: &ReadyArgs) -> Result<Subject, ToolError> {
+    fn subject(&self, _args: &Nothing) -> Result<Subject, ToolError> {
         Ok(Subject::read("/"))
     }
 
     async fn execute(
         &self,
         _context: CallContext,
-        _args: ReadyArgs,
+        _args: Nothing,
         _prepared: Option<Prepared>,
         _progress: ProgressSender,
     ) -> Result<(), ToolError> {

@@ -7,17 +7,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use rtc_hub::{Child, ChildCommand, Peer, RemoteCall, spawn};
+use rtc_hub::{Child, ChildCommand, Confinement, Peer, RemoteCall, spawn};
 use rtc_tool::{CallContext, Registry, ToolError, ToolStreamItem};
+use rtc_types::{RtcId, SessionId};
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-use crate::worker::{READY, WORKER_COMMAND};
+use crate::worker::{CONFINEMENT, READY, WORKER_COMMAND};
 
 /// How long a worker may take, after a script, until it is ready for the next one: to let go of what the script left, and
 /// to make a new world. One that takes longer is ended.
 const READY_AGAIN_TIME: Duration = Duration::from_secs(1);
+
+/// How long a new worker may take to answer.
+const ANSWER_TIME: Duration = Duration::from_secs(10);
 
 /// How much of what a worker says of itself is logged at a time, in bytes.
 const LOG_BYTES: usize = 4096;
@@ -128,6 +133,33 @@ impl Workers {
                 *idle = Some(worker);
             }
         }
+    }
+
+    /// What confines a worker, as one tells it that was started for the question.
+    ///
+    /// # Errors
+    /// If none can be started or it does not answer in time.
+    pub async fn confinement(&self) -> Result<Confinement, ToolError> {
+        let broken = || ToolError::execution("a worker for scripts did not tell what confines it");
+        let worker = self.start().await?;
+        let answers = worker.peer.call(RemoteCall {
+            call_id: RtcId::new(Uuid::nil()),
+            session_id: SessionId::new(Uuid::nil()),
+            attempt: 1,
+            tool: CONFINEMENT.to_owned(),
+            arguments: json!({}),
+            deadline: None,
+            cancel: CancellationToken::new(),
+            host: None,
+        });
+        let answers = answers.filter_map(async |item| match item {
+            ToolStreamItem::Terminal(outcome) => Some(outcome),
+            ToolStreamItem::Progress(_) => None,
+        });
+        let mut answers = std::pin::pin!(answers);
+        let answer = tokio::time::timeout(ANSWER_TIME, answers.next()).await;
+        let told = answer.ok().flatten().ok_or_else(broken)?;
+        serde_json::from_value(told?).map_err(|_| broken())
     }
 
     async fn start(&self) -> Result<Worker, ToolError> {

@@ -80,6 +80,8 @@ pub enum Command {
     /// Shows what was said and done.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Says what keeps scripts from reaching anything but the files of their folder, on this machine.
+    Doctor,
     /// Lists the models that can be named, and marks the one that answers.
     Models(ModelsArgs),
     /// Prints the JSON Schema of everything that clients and the port say to each other.

@@ -4,6 +4,7 @@ mod args;
 mod ask;
 mod console;
 mod desk;
+mod doctor;
 mod exit;
 mod json;
 mod live;
@@ -64,6 +65,7 @@ pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
             Command::Token(token) => token::run(&args.app, token, &console).await,
             Command::Sessions(command) => sessions::run(&args.app, command, &console).await,
             Command::Models(list) => models::run(&args.app, &list, &console).await,
+            Command::Doctor => doctor::run(&console).await,
             Command::Schema => Ok(schema(&console)),
         };
         result.unwrap_or_else(|error| exit::report(&console, &error))
