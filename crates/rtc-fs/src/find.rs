@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::walk::path_pattern::PathPattern;
-use crate::walk::{FilePermit, Unreadable, Walk, WalkEntry, WalkKind, count, is_there, lock};
+use crate::walk::{FilePermit, Load, Unreadable, Walk, WalkEntry, WalkKind, count, is_there, lock};
 use crate::{Error, Kind, Project, VPath};
 
 /// How many paths `find` shows by default.
@@ -173,16 +173,15 @@ fn find_by(
         refused: 0,
     });
     let totals = walk.run(|| {
-        |entry: &WalkEntry| {
+        |entry: &WalkEntry, _: &Load<'_>| {
             let Some(folder) = matches(pattern, walk, entry) else {
-                return 0;
+                return;
             };
             if permit(&entry.path) {
                 lock(&hits).add(&entry.path, folder);
             } else {
                 lock(&hits).refused += 1;
             }
-            0
         }
     })?;
     let hits = hits

@@ -18,7 +18,7 @@ pub use self::clip::{Clip, MAX_GREP_LINE_CHARS};
 use self::collect::Collector;
 use self::sink::{FileHits, FileSink};
 use crate::walk::path_pattern::PathPattern;
-use crate::walk::{FilePermit, Unreadable, Walk, WalkEntry, WalkKind, lock, open_file};
+use crate::walk::{FilePermit, Load, Unreadable, Walk, WalkEntry, WalkKind, lock, open_file};
 use crate::{Error, Project, VPath};
 
 /// How many lines or files a search shows by default.
@@ -253,23 +253,22 @@ impl<'a> Search<'a> {
         let totals = walk.run(|| {
             let mut searcher = self.searcher();
             let collector = &collector;
-            move |entry: &WalkEntry| {
+            move |entry: &WalkEntry, load: &Load<'_>| {
                 if entry.kind != WalkKind::File || !self.selects(walk, &entry.path) {
-                    return 0;
+                    return;
                 }
                 if !permit(&entry.path) {
                     lock(collector).skipped.refused += 1;
-                    return 0;
+                    return;
                 }
                 let keep = lock(collector).keep_of(&entry.path);
-                let searched = self.search(walk, &mut searcher, &entry.path, keep);
+                let searched = self.search(walk, &mut searcher, &entry.path, keep, load);
                 if searched.hits.match_count > 0 || searched.hits.binary {
                     lock(collector).add(&entry.path, searched.hits);
                 }
                 if let Err(error) = searched.end {
                     lock(collector).give_up(&entry.path, &error);
                 }
-                searched.bytes
             }
         })?;
         let collector = collector
@@ -320,20 +319,26 @@ impl<'a> Search<'a> {
             .build()
     }
 
-    fn search(&self, walk: &Walk<'_>, searcher: &mut Searcher, path: &VPath, keep: usize) -> Searched {
-        let file = match open_file(walk.project(), path) {
-            Ok(file) => file,
+    fn search(
+        &self,
+        walk: &Walk<'_>,
+        searcher: &mut Searcher,
+        path: &VPath,
+        keep: usize,
+        load: &Load<'_>,
+    ) -> Searched {
+        let (file, size) = match open_file(walk.project(), path) {
+            Ok(opened) => opened,
             Err(error) => {
                 return Searched {
                     hits: FileHits::default(),
                     end: Err(error),
-                    bytes: 0,
                 };
             }
         };
-        let mut reader = CountingRead {
+        load.add(size);
+        let reader = CancellableRead {
             file,
-            read: 0,
             cancel: walk.cancel(),
         };
         let hits = FileHits::default();
@@ -346,12 +351,8 @@ impl<'a> Search<'a> {
             cancel,
             hits,
         };
-        let end = searcher.search_reader(&self.matcher, &mut reader, &mut sink);
-        Searched {
-            hits: sink.hits,
-            end,
-            bytes: reader.read,
-        }
+        let end = searcher.search_reader(&self.matcher, reader, &mut sink);
+        Searched { hits: sink.hits, end }
     }
 }
 
@@ -360,25 +361,20 @@ struct Searched {
     hits: FileHits,
     /// Why it was not searched to its end.
     end: std::io::Result<()>,
-    /// Bytes that were read.
-    bytes: u64,
 }
 
-/// Counts what is read, and ends the reading when the search is cancelled.
-struct CountingRead<'a> {
+/// Ends the reading when the search is cancelled.
+struct CancellableRead<'a> {
     file: std::fs::File,
-    read: u64,
     cancel: &'a CancellationToken,
 }
 
-impl std::io::Read for CountingRead<'_> {
+impl std::io::Read for CancellableRead<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Ok(0);
         }
-        let read = self.file.read(buffer)?;
-        self.read += read as u64;
-        Ok(read)
+        self.file.read(buffer)
     }
 }
 

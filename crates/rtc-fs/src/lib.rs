@@ -45,7 +45,7 @@ pub use nearest::Nearest;
 pub use part::Part;
 pub use path::{MAX_PATH_BYTES, VPath, shown_name};
 pub use preimage::{Kept, KeptSpan, MAX_PRE_IMAGES, PreImage, PreImageFolder};
-pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project};
+pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project, users_excludes};
 pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES, Window};
 pub use resolve::{MAX_LINKS, Resolved};
 pub use stat::{Hash, Identity, Kind, Stat};

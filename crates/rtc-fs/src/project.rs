@@ -23,6 +23,7 @@ pub const MAX_LISTED_ENTRIES: usize = 1000;
 #[derive(Clone)]
 pub struct Project {
     inner: Arc<Inner>,
+    users_excludes: Option<Arc<Path>>,
 }
 
 struct Inner {
@@ -137,7 +138,23 @@ impl Project {
                 canonical,
                 own_data,
             }),
+            users_excludes: None,
         })
+    }
+
+    /// The same folder, where searches also leave out what `file` says: the one that the user has git read everywhere
+    /// ([`users_excludes`]). It is the only file outside of the folder that is read, and need not exist.
+    #[must_use]
+    pub fn with_users_excludes(self, file: Option<PathBuf>) -> Self {
+        Self {
+            users_excludes: file.map(Arc::from),
+            ..self
+        }
+    }
+
+    /// See [`Project::with_users_excludes`].
+    pub(crate) fn users_excludes(&self) -> Option<&Path> {
+        self.users_excludes.as_deref()
     }
 
     /// The folder on this machine, as it was given to [`Project::open`].
@@ -280,6 +297,12 @@ impl Project {
             note: place.note,
         })
     }
+}
+
+/// The file of rules that this user has git read in all projects: `core.excludesFile` of git's settings, or
+/// `git/ignore` in the folder of the user's settings. It need not exist.
+pub fn users_excludes() -> Option<PathBuf> {
+    ignore::gitignore::gitconfig_excludes_path()
 }
 
 impl std::fmt::Debug for Project {

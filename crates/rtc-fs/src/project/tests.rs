@@ -311,9 +311,8 @@ fn walked(project: &Project) -> Vec<String> {
     let walk = crate::walk::Walk::begin(project, &VPath::root(), &cancel).unwrap();
     let seen = std::sync::Mutex::new(Vec::new());
     walk.run(|| {
-        |entry: &crate::walk::WalkEntry| {
+        |entry: &crate::walk::WalkEntry, _: &crate::walk::Load<'_>| {
             seen.lock().unwrap().push(entry.path.to_string());
-            0
         }
     })
     .unwrap();
