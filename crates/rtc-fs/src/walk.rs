@@ -23,7 +23,7 @@ use self::listing::{Lister, Name};
 use self::open::open_folder;
 pub(crate) use self::open::{is_there, open_file};
 use self::queue::{Queue, Work};
-use self::rules::{Present, Rules};
+use self::rules::Rules;
 pub use self::unreadable::Unreadable;
 use crate::path::shown_name;
 use crate::stat::Metadata;
@@ -198,7 +198,7 @@ impl<'a> Walk<'a> {
         folders.reverse();
         let users = Rules::of_user(self.project, unreadable);
         folders.iter().fold(users, |outer, folder| {
-            Rules::of(folder, Present::UNKNOWN, outer, self.project, unreadable)
+            Rules::of(folder, None, outer, self.project, unreadable)
         })
     }
 
@@ -296,7 +296,7 @@ where
         let mut unreadable = Unreadable::default();
         let rules = Rules::of(
             &folder.path,
-            listing.present,
+            Some(listing.present),
             folder.rules.clone(),
             self.walk.project,
             &mut unreadable,

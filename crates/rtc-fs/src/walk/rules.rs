@@ -1,7 +1,8 @@
 //! Which entries of a walk are left out: the rules of ripgrep, read from regular files alone and up to a bound.
 //!
 //! In the order in which they count: `.ignore`, `.gitignore` and `.git/info/exclude`, of each kind the nearest folder
-//! first, then what the user has git leave out everywhere. `.rgignore` is not read, nor anything of the folders above the
+//! first, then what the user has git leave out everywhere. In a repository of git inside of another one, the `.gitignore`
+//! and `.git/info/exclude` of the outer one do not count. `.rgignore` is not read, nor anything of the folders above the
 //! project, nor where a `.git` that is a file leads to. A link is followed inside the project.
 
 use std::fs::{File, OpenOptions};
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
-use super::Unreadable;
+use super::{Unreadable, is_there};
 use crate::{Error, Project, VPath};
 
 /// Bytes of one file of rules, 1 MiB. A larger one has no rules, which is told.
@@ -30,32 +31,41 @@ pub(super) struct Rules {
     outer: Option<Arc<Rules>>,
     /// Bytes of a path, without its first `/`, that lead to the folder.
     base: usize,
-    /// Of `.ignore`, `.gitignore` and `.git/info/exclude`, see [`KINDS`].
-    own: [Gitignore; KINDS.len()],
+    /// In the order of [`FILES`], and behind them those of the user.
+    own: [Gitignore; FILES.len() + 1],
+    /// Whether a repository of git begins here.
+    repository: bool,
 }
 
-/// The files in a folder that have rules, as they count, and what of them stands in the folder.
-const KINDS: [(&str, &str); 3] = [
-    (".ignore", ".ignore"),
-    (".gitignore", ".gitignore"),
-    (".git", ".git/info/exclude"),
-];
+/// The files in a folder that have rules, as they count.
+const FILES: [&str; 3] = [".ignore", ".gitignore", ".git/info/exclude"];
 
-/// Which of [`KINDS`] may be in a folder.
+/// Those of them that are git's own.
+const OF_GIT: std::ops::Range<usize> = 1..3;
+
+/// What of [`FILES`] is in a folder; of the last one, the folder that it is in.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Present([bool; KINDS.len()]);
+pub(super) struct Present([bool; FILES.len()]);
 
 impl Present {
-    pub(super) const UNKNOWN: Self = Self([true; KINDS.len()]);
+    /// Looks for them.
+    fn look(project: &Project, folder: &VPath) -> Self {
+        Self([".ignore", ".gitignore", ".git"].map(|name| is_there(project, &folder.child(name))))
+    }
 
     /// Notes an entry of the folder.
     pub(super) fn note(&mut self, name: &[u8]) {
-        if name.first() != Some(&b'.') {
-            return;
+        let [ignore, git_ignore, git] = &mut self.0;
+        match name {
+            b".ignore" => *ignore = true,
+            b".gitignore" => *git_ignore = true,
+            b".git" => *git = true,
+            _ => {}
         }
-        for (there, (entry, _)) in self.0.iter_mut().zip(KINDS) {
-            *there |= name == entry.as_bytes();
-        }
+    }
+
+    fn repository(self) -> bool {
+        self.0[2]
     }
 }
 
@@ -72,27 +82,30 @@ impl Rules {
             unreadable.add(USERS_FILE.to_owned());
             return None;
         };
-        let own = [Gitignore::empty(), Gitignore::empty(), rules];
+        let none = Gitignore::empty;
         Some(Arc::new(Self {
             outer: None,
             base: 0,
-            own,
+            own: [none(), none(), none(), rules],
+            repository: false,
         }))
     }
 
-    /// Those that hold in `folder`, which may have the files that are `present`, inside of a folder where `outer` hold.
+    /// Those that hold in `folder`, in which is what is `present` (where that is not known, it is looked for), inside of a
+    /// folder where `outer` hold.
     pub(super) fn of(
         folder: &VPath,
-        present: Present,
+        present: Option<Present>,
         outer: Option<Arc<Self>>,
         project: &Project,
         unreadable: &mut Unreadable,
     ) -> Option<Arc<Self>> {
+        let present = present.unwrap_or_else(|| Present::look(project, folder));
         if !present.0.contains(&true) {
             return outer;
         }
-        let mut own = [const { None }; KINDS.len()];
-        for ((own, there), (_, file)) in own.iter_mut().zip(present.0).zip(KINDS) {
+        let mut own = [const { None }; FILES.len() + 1];
+        for ((own, there), file) in own.iter_mut().zip(present.0).zip(FILES) {
             if !there {
                 continue;
             }
@@ -112,31 +125,33 @@ impl Rules {
                 Err(_) => unreadable.add(path.to_string()),
             }
         }
-        if own.iter().flatten().all(Gitignore::is_empty) {
+        let repository = present.repository();
+        if !repository && own.iter().flatten().all(Gitignore::is_empty) {
             return outer;
         }
         Some(Arc::new(Self {
             outer,
             base: folder.relative().len() + usize::from(!folder.is_root()),
             own: own.map(|rules| rules.unwrap_or_else(Gitignore::empty)),
+            repository,
         }))
     }
 
     /// Whether the entry at `path`, without its first `/`, is left out, or let in whatever else would leave it out.
     pub(super) fn matched(&self, path: &str, is_folder: bool) -> Match<()> {
-        let mut found: [Match<&Glob>; KINDS.len()] = [const { Match::None }; KINDS.len()];
-        let mut at = Some(self);
+        let mut found: [Match<&Glob>; FILES.len() + 1] = [const { Match::None }; FILES.len() + 1];
+        let (mut at, mut left) = (Some(self), false);
         while let Some(rules) = at {
             let below = path.get(rules.base..).unwrap_or(path);
-            for (found, own) in found.iter_mut().zip(&rules.own) {
-                if found.is_none() {
+            for (kind, (found, own)) in found.iter_mut().zip(&rules.own).enumerate() {
+                if found.is_none() && !(left && OF_GIT.contains(&kind)) {
                     *found = own.matched(below, is_folder);
                 }
             }
+            left |= rules.repository;
             at = rules.outer.as_deref();
         }
-        let [ignore, git, exclude] = found;
-        ignore.or(git).or(exclude).map(|_| ())
+        found.into_iter().fold(Match::None, Match::or).map(|_| ())
     }
 }
 

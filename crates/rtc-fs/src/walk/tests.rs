@@ -122,6 +122,27 @@ fn ignore_rules() {
             "/b",
         ),
         (
+            "a repository in another one has git's rules of its own",
+            &[
+                (".gitignore", "*.log"),
+                (".git/info/exclude", "*.txt"),
+                (".ignore", "*.x"),
+                ("in/.git/HEAD", ""),
+                ("in/a.log", ""),
+                ("in/b.txt", ""),
+                ("in/c.x", ""),
+                ("in/d/a.log", ""),
+            ],
+            "/",
+            "/in/ /in/a.log /in/b.txt /in/d/ /in/d/a.log",
+        ),
+        (
+            "also where the walk begins in it",
+            &[(".gitignore", "*.log"), ("in/.git/HEAD", ""), ("in/d/a.log", "")],
+            "/in/d",
+            "/in/d/a.log",
+        ),
+        (
             "hidden, let in",
             &[(".gitignore", "!.ci\n!.git"), (".ci/a", ""), (".git/b", "")],
             "/",
