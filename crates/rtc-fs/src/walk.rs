@@ -196,9 +196,9 @@ impl<'a> Walk<'a> {
     fn outer_rules(&self, unreadable: &mut Unreadable) -> Option<Arc<Rules>> {
         let mut folders: Vec<VPath> = self.start.ancestors().skip(1).collect();
         folders.reverse();
-        let users = Rules::of_user(self.project, unreadable);
+        let users = Rules::of_user(self.project, unreadable, self.cancel);
         folders.iter().fold(users, |outer, folder| {
-            Rules::of(folder, None, outer, self.project, unreadable)
+            Rules::of(folder, None, outer, self.project, unreadable, self.cancel)
         })
     }
 
@@ -300,6 +300,7 @@ where
             folder.rules.clone(),
             self.walk.project,
             &mut unreadable,
+            self.walk.cancel,
         );
         lock(self.unreadable).take_over(unreadable);
         let folder = Folder {

@@ -129,11 +129,18 @@ fn what_is_no_file_of_rules_is_passed_over() {
 }
 
 #[test]
-fn rules_are_bounded_in_bytes_and_in_number() {
+fn rules_are_bounded_in_bytes_number_and_length() {
     const BYTES: usize = 1 << 20;
     const RULES: usize = 20_000;
+    const RULE_BYTES: usize = 4_096;
     let lines = |number: usize| "x\n".repeat(number);
     for (what, content, read) in [
+        ("a long rule", format!("*.log\n{}", "x".repeat(RULE_BYTES)), true),
+        (
+            "too long a rule",
+            format!("*.log\n{}", "x".repeat(RULE_BYTES + 1)),
+            false,
+        ),
         ("bytes", format!("*.log\n#{}", "#".repeat(BYTES - 7)), true),
         (
             "too many bytes",
@@ -141,6 +148,11 @@ fn rules_are_bounded_in_bytes_and_in_number() {
             false,
         ),
         ("rules", format!("*.log\n{}", lines(RULES - 1)), true),
+        (
+            "the last one counts",
+            format!("!a.log\n{}*.log", lines(RULES - 2)),
+            true,
+        ),
         ("too many rules", format!("*.log\n{}", lines(RULES)), false),
     ] {
         let folder = folder();

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
+use tokio_util::sync::CancellationToken;
 
 use super::{Unreadable, is_there};
 use crate::{Error, Project, VPath};
@@ -19,11 +20,20 @@ use crate::{Error, Project, VPath};
 /// Bytes of one file of rules, 1 MiB. A larger one has no rules, which is told.
 pub(crate) const MAX_RULES_BYTES: u64 = 1 << 20;
 
-/// Rules in one file. One with more has none, which is told: they are compiled in one go, which nothing can interrupt.
+/// Rules in one file. One with more has none, which is told.
 pub(crate) const MAX_RULES: usize = 20_000;
+
+/// Bytes of one rule, about as many as a path has at most. A file with a longer one has none, which is told.
+pub(crate) const MAX_RULE_BYTES: usize = 4_096;
+
+/// Rules that are compiled in one go, which nothing can interrupt.
+const COMPILED_AT_ONCE: usize = 500;
 
 /// What the user's own file of rules is called where it cannot be read.
 const USERS_FILE: &str = "git's excludes file of this user";
+
+/// The rules of one file, in pieces; the last one that matches counts.
+type Compiled = Vec<Gitignore>;
 
 /// The rules that hold in a folder: its own, and behind them those of the folders around it.
 #[derive(Debug)]
@@ -32,7 +42,7 @@ pub(super) struct Rules {
     /// Bytes of a path, without its first `/`, that lead to the folder.
     base: usize,
     /// In the order of [`FILES`], and behind them those of the user.
-    own: [Gitignore; FILES.len() + 1],
+    own: [Compiled; FILES.len() + 1],
     /// Whether a repository of git begins here.
     repository: bool,
 }
@@ -71,22 +81,25 @@ impl Present {
 
 impl Rules {
     /// What the user has git leave out in all projects.
-    pub(super) fn of_user(project: &Project, unreadable: &mut Unreadable) -> Option<Arc<Self>> {
+    pub(super) fn of_user(
+        project: &Project,
+        unreadable: &mut Unreadable,
+        cancel: &CancellationToken,
+    ) -> Option<Arc<Self>> {
         let path = project.users_excludes()?;
         let read = match open_regular(path) {
             Ok(file) => read(file),
             Err(error) if is_missing(&error) => return None,
             Err(error) => Err(error),
         };
-        let Ok(rules) = read.and_then(|bytes| compile(&bytes)) else {
+        let Ok(rules) = read.and_then(|bytes| compile(&bytes, cancel)) else {
             unreadable.add(USERS_FILE.to_owned());
             return None;
         };
-        let none = Gitignore::empty;
         Some(Arc::new(Self {
             outer: None,
             base: 0,
-            own: [none(), none(), none(), rules],
+            own: [vec![], vec![], vec![], rules],
             repository: false,
         }))
     }
@@ -99,12 +112,13 @@ impl Rules {
         outer: Option<Arc<Self>>,
         project: &Project,
         unreadable: &mut Unreadable,
+        cancel: &CancellationToken,
     ) -> Option<Arc<Self>> {
         let present = present.unwrap_or_else(|| Present::look(project, folder));
         if !present.0.contains(&true) {
             return outer;
         }
-        let mut own = [const { None }; FILES.len() + 1];
+        let mut own = [const { Compiled::new() }; FILES.len() + 1];
         for ((own, there), file) in own.iter_mut().zip(present.0).zip(FILES) {
             if !there {
                 continue;
@@ -120,19 +134,19 @@ impl Rules {
                 ) => continue,
                 Err(error) => Err(io::Error::other(error)),
             };
-            match bytes.and_then(|bytes| compile(&bytes)) {
-                Ok(rules) => *own = Some(rules),
+            match bytes.and_then(|bytes| compile(&bytes, cancel)) {
+                Ok(rules) => *own = rules,
                 Err(_) => unreadable.add(path.to_string()),
             }
         }
         let repository = present.repository();
-        if !repository && own.iter().flatten().all(Gitignore::is_empty) {
+        if !repository && own.iter().all(Vec::is_empty) {
             return outer;
         }
         Some(Arc::new(Self {
             outer,
             base: folder.relative().len() + usize::from(!folder.is_root()),
-            own: own.map(|rules| rules.unwrap_or_else(Gitignore::empty)),
+            own,
             repository,
         }))
     }
@@ -144,8 +158,14 @@ impl Rules {
         while let Some(rules) = at {
             let below = path.get(rules.base..).unwrap_or(path);
             for (kind, (found, own)) in found.iter_mut().zip(&rules.own).enumerate() {
-                if found.is_none() && !(left && OF_GIT.contains(&kind)) {
-                    *found = own.matched(below, is_folder);
+                if left && OF_GIT.contains(&kind) {
+                    continue;
+                }
+                let mut pieces = own.iter().rev();
+                while found.is_none()
+                    && let Some(piece) = pieces.next()
+                {
+                    *found = piece.matched(below, is_folder);
                 }
             }
             left |= rules.repository;
@@ -186,11 +206,10 @@ fn read(file: File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The rules in a file; lines that are none are left out, as ripgrep does.
-fn compile(bytes: &[u8]) -> io::Result<Gitignore> {
+/// The rules in a file; lines that are none are left out, as ripgrep does. After a cancellation, any of them.
+fn compile(bytes: &[u8], cancel: &CancellationToken) -> io::Result<Compiled> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let mut builder = GitignoreBuilder::new("");
-    let mut count = 0;
+    let mut lines = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n') {
         let Ok(line) = std::str::from_utf8(line) else {
             continue;
@@ -199,11 +218,21 @@ fn compile(bytes: &[u8]) -> io::Result<Gitignore> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        count += 1;
-        if count > MAX_RULES {
-            return Err(io::Error::other("it has too many rules"));
+        if line.len() > MAX_RULE_BYTES || lines.len() == MAX_RULES {
+            return Err(io::Error::other("it has too many rules, or too long ones"));
         }
-        let _ = builder.add_line(None, line);
+        lines.push(line);
     }
-    builder.build().map_err(io::Error::other)
+    let mut compiled = Compiled::new();
+    for piece in lines.chunks(COMPILED_AT_ONCE) {
+        if cancel.is_cancelled() {
+            break;
+        }
+        let mut builder = GitignoreBuilder::new("");
+        for line in piece {
+            let _ = builder.add_line(None, line);
+        }
+        compiled.push(builder.build().map_err(io::Error::other)?);
+    }
+    Ok(compiled)
 }
