@@ -18,7 +18,7 @@ pub use self::clip::{Clip, MAX_GREP_LINE_CHARS};
 use self::collect::Collector;
 use self::sink::{FileHits, FileSink};
 use crate::walk::path_pattern::PathPattern;
-use crate::walk::{FilePermit, Load, Unreadable, Walk, WalkEntry, WalkKind, lock, open_file};
+use crate::walk::{FilePermit, Load, Told, Unreadable, Walk, WalkEntry, WalkKind, lock, open_file};
 use crate::{Error, Project, VPath};
 
 /// How many lines or files a search shows by default.
@@ -208,7 +208,22 @@ pub fn grep(
     permit: FilePermit<'_>,
     cancel: &CancellationToken,
 ) -> Result<GrepResult, Error> {
-    Search::new(query)?.run(&Walk::begin(project, &query.path, cancel)?, permit)
+    grep_telling(project, query, permit, &|_| {}, cancel)
+}
+
+/// The same; `told` gets what is found as soon as it is: lines with their path and number, files, or files with their
+/// count, as [`GrepResult::render`] has them. What is already known to lie behind the page is not told.
+///
+/// # Errors
+/// As [`grep`].
+pub fn grep_telling(
+    project: &Project,
+    query: &GrepQuery,
+    permit: FilePermit<'_>,
+    told: Told<'_>,
+    cancel: &CancellationToken,
+) -> Result<GrepResult, Error> {
+    Search::new(query, told)?.run(&Walk::begin(project, &query.path, cancel)?, permit)
 }
 
 /// A search whose arguments have been checked.
@@ -218,10 +233,11 @@ struct Search<'a> {
     glob: Option<(bool, PathPattern)>,
     types: Option<Types>,
     keep: usize,
+    told: Told<'a>,
 }
 
 impl<'a> Search<'a> {
-    fn new(query: &'a GrepQuery) -> Result<Self, Error> {
+    fn new(query: &'a GrepQuery, told: Told<'a>) -> Result<Self, Error> {
         if query.offset >= MAX_GREP_REACH {
             return Err(Error::PastReach {
                 offset: query.offset,
@@ -245,6 +261,7 @@ impl<'a> Search<'a> {
             glob,
             types: query.file_type.as_deref().map(file_types).transpose()?,
             keep,
+            told,
         })
     }
 
@@ -263,6 +280,9 @@ impl<'a> Search<'a> {
                 }
                 let keep = lock(collector).keep_of(&entry.path);
                 let searched = self.search(walk, &mut searcher, &entry.path, keep, load);
+                if keep > 0 && searched.hits.match_count > 0 {
+                    self.tell_file(&entry.path, &searched.hits);
+                }
                 if searched.hits.match_count > 0 || searched.hits.binary {
                     lock(collector).add(&entry.path, searched.hits);
                 }
@@ -275,6 +295,15 @@ impl<'a> Search<'a> {
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(collector.finish(self.query, totals))
+    }
+
+    /// Lines were told when they were found.
+    fn tell_file(&self, path: &VPath, hits: &FileHits) {
+        match self.query.output {
+            GrepOutput::Content => {}
+            GrepOutput::FilesWithMatches => (self.told)(path),
+            GrepOutput::Count => (self.told)(&format_args!("{path}:{}", hits.match_count)),
+        }
     }
 
     /// Whether the file filters let `path` through. A file that the query names passes always.
@@ -348,6 +377,7 @@ impl<'a> Search<'a> {
             matcher,
             output,
             keep,
+            told: self.told,
             cancel,
             hits,
         };

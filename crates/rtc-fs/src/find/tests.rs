@@ -203,7 +203,7 @@ proptest! {
         let pattern = PathPattern::parse(&glob).unwrap();
         for cost in [0, u64::MAX] {
             let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap().with_serial_cost(cost);
-            let result = find_by(&pattern, &query, &walk, EVERYTHING).unwrap();
+            let result = find_by(&pattern, &query, &walk, EVERYTHING, &|_| {}).unwrap();
             prop_assert_eq!(result.total, want.len() as u64);
             prop_assert_eq!(&paths(&result)[..], &want[..want.len().min(limit)]);
         }

@@ -454,7 +454,7 @@ fn cancelled_in_the_middle_of_a_file() {
     let (_folder, project) = project(&[("a", &"needle\n".repeat(1_000_000))]);
     let cancel = CancellationToken::new();
     let query = GrepQuery::new("needle");
-    let search = Search::new(&query).unwrap();
+    let search = Search::new(&query, &|_| {}).unwrap();
     let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap();
     cancel.cancel();
     let load = Load::nobody_joins();

@@ -60,7 +60,7 @@ proptest! {
         let mut results = Vec::new();
         for cost in [0, u64::MAX] {
             let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap().with_serial_cost(cost);
-            results.push(Search::new(&query).unwrap().run(&walk, EVERYTHING).unwrap());
+            results.push(Search::new(&query, &|_| {}).unwrap().run(&walk, EVERYTHING).unwrap());
         }
         prop_assert_eq!(&results[0], &results[1]);
         let result = results.remove(0);
