@@ -366,12 +366,20 @@ impl<'a> Search<'a> {
             }
         };
         load.add(size);
-        let reader = CancellableRead {
-            file,
-            cancel: walk.cancel(),
-        };
+        self.search_in(file, searcher, path, keep, walk.cancel())
+    }
+
+    fn search_in(
+        &self,
+        file: impl std::io::Read,
+        searcher: &mut Searcher,
+        path: &VPath,
+        keep: usize,
+        cancel: &CancellationToken,
+    ) -> Searched {
+        let reader = CancellableRead { file, cancel };
         let hits = FileHits::default();
-        let (matcher, output, cancel) = (&self.matcher, self.query.output, walk.cancel());
+        let (matcher, output) = (&self.matcher, self.query.output);
         let mut sink = FileSink {
             path,
             matcher,
@@ -394,12 +402,12 @@ struct Searched {
 }
 
 /// Ends the reading when the search is cancelled.
-struct CancellableRead<'a> {
-    file: std::fs::File,
+struct CancellableRead<'a, R> {
+    file: R,
     cancel: &'a CancellationToken,
 }
 
-impl std::io::Read for CancellableRead<'_> {
+impl<R: std::io::Read> std::io::Read for CancellableRead<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Ok(0);

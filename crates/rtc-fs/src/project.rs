@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, DirEntry, OpenOptions};
+use tokio_util::sync::CancellationToken;
 
+use crate::children::{LOOKED_AT, first_entries};
 use crate::resolve::{Place, Target, locate};
 use crate::stat::Metadata;
 use crate::{Error, Identity, Kind, Resolved, Stat, VPath};
@@ -258,29 +260,28 @@ impl Project {
         })
     }
 
-    /// The children of the folder at `path`, sorted by name, at most `limit` of them.
+    /// The children of the folder at `path`, sorted by name, at most `limit` of them. What is kept in memory is as large as
+    /// that, however large the folder is.
     ///
     /// # Errors
-    /// As [`Project::resolve`], and [`Error::NotFolder`].
-    pub fn list(&self, path: &VPath, limit: usize) -> Result<Listing, Error> {
+    /// As [`Project::resolve`], and [`Error::NotFolder`], [`Error::Cancelled`].
+    pub fn list(&self, path: &VPath, limit: usize, cancel: &CancellationToken) -> Result<Listing, Error> {
         let place = locate(self, path)?;
         not_missing(path, &place)?;
         let real = place.path();
         if !matches!(place.target, Target::Folder) {
             return Err(Error::NotFolder { path: real });
         }
-        let failed = |source| Error::from_io(&real, source);
-        let mut found = Vec::new();
-        for entry in place.folder.entries().map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            found.push((entry.file_name(), entry));
-        }
-        let total = found.len();
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        found.truncate(limit);
-        let mut entries = Vec::with_capacity(found.len());
-        for (name, entry) in found {
+        let key = |entry: DirEntry| {
             let kind = entry.file_type().map_or(Kind::Other, Kind::of);
+            Some((entry.file_name(), kind))
+        };
+        let (found, total) = first_entries(&place.folder, &real, limit, cancel, key)?;
+        let mut entries = Vec::with_capacity(found.len());
+        for (number, (name, kind)) in found.into_iter().enumerate() {
+            if number % LOOKED_AT == 0 && cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
             let target = (kind == Kind::Link)
                 .then(|| place.folder.read_link_contents(&name).ok())
                 .flatten();

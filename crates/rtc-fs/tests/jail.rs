@@ -173,7 +173,7 @@ impl Place {
             told.push(format!("{read:?}"));
         }
         // The names of things, not what a link that may lead anywhere contains.
-        if let Ok(listing) = self.project.list(&path, 100) {
+        if let Ok(listing) = self.project.list(&path, 100, &CancellationToken::new()) {
             told.extend(listing.entries.into_iter().map(|entry| entry.name));
         }
         if let Ok(children) = self.project.children(&path, None, 100, &cancel) {
@@ -305,7 +305,7 @@ proptest! {
                     if let Ok(read) = place.project.read_bytes(&path, 1_000, &cancel) {
                         prop_assert!(read.bytes != SECRET.as_bytes(), "{asked}");
                     }
-                    if let Ok(listing) = place.project.list(&path, 100) {
+                    if let Ok(listing) = place.project.list(&path, 100, &CancellationToken::new()) {
                         prop_assert!(listing.entries.iter().all(|entry| entry.name != UNNAMED), "{asked}");
                     }
                     write(&place, &asked, WriteMode::Overwrite, &[]);

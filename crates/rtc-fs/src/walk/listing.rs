@@ -156,3 +156,28 @@ impl Lister {
         listing
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::walk::tests::project;
+
+    /// Told by a count of names.
+    #[test]
+    fn a_folder_is_not_read_on_after_a_cancellation() {
+        let files: Vec<String> = (0..2 * LOOKED_AT).map(|number| format!("f{number}")).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|name| (name.as_str(), "")).collect();
+        let (_folder, project) = project(&files);
+        let folder = super::super::open_folder(&project, &crate::VPath::root()).unwrap();
+        let cancel = CancellationToken::new();
+        assert_eq!(
+            Lister::default().list(&folder, &cancel).names.len(),
+            2 * LOOKED_AT
+        );
+        cancel.cancel();
+        let again = super::super::open_folder(&project, &crate::VPath::root()).unwrap();
+        assert!(Lister::default().list(&again, &cancel).names.is_empty());
+        let listed = project.list(&crate::VPath::root(), 10, &cancel);
+        assert!(matches!(listed, Err(crate::Error::Cancelled)));
+    }
+}
