@@ -23,7 +23,7 @@ pub const MAX_WHOLE_BYTES: u64 = 16 << 20;
 /// Characters of a line that a window keeps.
 pub const MAX_LINE_CHARS: usize = 2000;
 
-/// Text of all lines of one window, 4 MiB; it ends early at a line end.
+/// Text of all lines of one window, 4 MiB, a line counted as 16 bytes more than it has; it ends early at a line end.
 pub const MAX_WINDOW_BYTES: usize = 4 << 20;
 
 /// Bytes at the beginning of a large file from which its encoding is told, 64 KiB.

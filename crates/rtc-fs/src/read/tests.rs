@@ -257,8 +257,9 @@ proptest! {
     }
 }
 
-/// Gives lines for ever, and cancels at the read with the number `at`; one that has begun is the last.
+/// Gives one byte for ever, and cancels at the read with the number `at`; one that has begun is the last.
 struct Endless<'a> {
+    byte: u8,
     at: usize,
     reads: usize,
     cancel: &'a CancellationToken,
@@ -271,7 +272,7 @@ impl Read for Endless<'_> {
         if self.reads == self.at {
             self.cancel.cancel();
         }
-        buffer.fill(b'\n');
+        buffer.fill(self.byte);
         Ok(buffer.len())
     }
 }
@@ -280,9 +281,10 @@ impl Read for Endless<'_> {
 #[test]
 fn nothing_is_read_after_a_cancellation() {
     for at in [1, 2, 10] {
-        let lines = |skip, limit| {
+        let lines = |skip, limit, byte| {
             let cancel = CancellationToken::new();
             let endless = Endless {
+                byte,
                 at,
                 reads: 0,
                 cancel: &cancel,
@@ -295,10 +297,14 @@ fn nothing_is_read_after_a_cancellation() {
             };
             collect(&mut reader, skip, &request).map(|collected| collected.lines.len())
         };
-        assert!(matches!(lines(u64::MAX, 1), Err(lines::Failed::Cancelled)));
-        assert!(matches!(lines(0, usize::MAX), Err(lines::Failed::Cancelled)));
+        assert!(matches!(lines(u64::MAX, 1, b'\n'), Err(lines::Failed::Cancelled)));
+        assert!(matches!(
+            lines(0, usize::MAX, b'x'),
+            Err(lines::Failed::Cancelled)
+        ));
         let cancel = CancellationToken::new();
         let endless = || Endless {
+            byte: b'\n',
             at,
             reads: 0,
             cancel: &cancel,
@@ -312,6 +318,7 @@ fn nothing_is_read_after_a_cancellation() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let mut nothing = Endless {
+        byte: b'\n',
         at: 0,
         reads: 0,
         cancel: &cancel,
@@ -337,4 +344,15 @@ fn a_file_that_is_larger_than_it_says_is_streamed() {
     let window = whole(opened, &request).unwrap();
     assert_eq!(texts(&window), [(2, "line")]);
     assert_eq!((window.hash, window.total_lines), (None, None));
+}
+
+#[test]
+fn a_window_of_empty_lines_is_bounded() {
+    let lines = MAX_WINDOW_BYTES / 16;
+    let content = "\n".repeat(lines + 10);
+    let window = read(content.as_bytes(), 1, usize::MAX).unwrap();
+    assert_eq!(
+        (window.lines.len(), window.next_offset),
+        (lines, Some(lines as i64 + 1))
+    );
 }
