@@ -221,6 +221,9 @@ mod tests {
         impl Tool for Searches {
             type Args = Value;
             type Output = String;
+            fn capabilities(&self) -> Capabilities {
+                crate::Grep.capabilities()
+            }
             fn name(&self) -> &str {
                 "searches"
             }

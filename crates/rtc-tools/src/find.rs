@@ -59,7 +59,10 @@ impl Tool for Find {
     }
 
     fn capabilities(&self) -> Capabilities {
-        files::capabilities()
+        Capabilities {
+            streaming: true,
+            ..files::capabilities()
+        }
     }
 
     fn subject(&self, args: &FindArgs) -> Result<Subject, ToolError> {

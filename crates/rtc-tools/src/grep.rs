@@ -132,7 +132,10 @@ impl Tool for Grep {
     }
 
     fn capabilities(&self) -> Capabilities {
-        files::capabilities()
+        Capabilities {
+            streaming: true,
+            ..files::capabilities()
+        }
     }
 
     fn subject(&self, args: &GrepArgs) -> Result<Subject, ToolError> {

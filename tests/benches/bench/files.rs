@@ -15,7 +15,7 @@ use rtc_fs::{FindQuery, GrepHits, GrepQuery, MAX_LISTED_ENTRIES, Project, VPath}
 use tokio_util::sync::CancellationToken;
 
 use super::call::milliseconds;
-use super::figure::{Figure, Measured, Unit, percentile};
+use super::figure::{Figure, Measured, Unit};
 use super::machine::kilobytes;
 
 mod tree;
