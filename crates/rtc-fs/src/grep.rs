@@ -3,6 +3,7 @@
 mod clip;
 mod collect;
 mod pattern;
+mod reading;
 mod render;
 mod sink;
 
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::clip::{Clip, MAX_GREP_LINE_CHARS};
 use self::collect::Collector;
+use self::reading::{FIRST_BYTES, Reading};
 use self::sink::{FileHits, FileSink};
 use crate::walk::path_pattern::PathPattern;
 use crate::walk::{FilePermit, Load, Told, Unreadable, Walk, WalkEntry, WalkKind, lock, open_file};
@@ -268,7 +270,7 @@ impl<'a> Search<'a> {
     fn run(&self, walk: &Walk<'_>, permit: FilePermit<'_>) -> Result<GrepResult, Error> {
         let collector = Mutex::new(Collector::new(self.query.output, self.keep));
         let totals = walk.run(|| {
-            let mut searcher = self.searcher();
+            let (mut searcher, mut first) = (self.searcher(), vec![0; FIRST_BYTES]);
             let collector = &collector;
             move |entry: &WalkEntry, load: &Load<'_>| {
                 if entry.kind != WalkKind::File || !self.selects(walk, &entry.path) {
@@ -279,7 +281,7 @@ impl<'a> Search<'a> {
                     return;
                 }
                 let keep = lock(collector).keep_of(&entry.path);
-                let searched = self.search(walk, &mut searcher, &entry.path, keep, load);
+                let searched = self.search(walk, &mut searcher, &mut first, &entry.path, keep, load);
                 if keep > 0 && searched.hits.match_count > 0 {
                     self.tell_file(&entry.path, &searched.hits);
                 }
@@ -352,6 +354,7 @@ impl<'a> Search<'a> {
         &self,
         walk: &Walk<'_>,
         searcher: &mut Searcher,
+        first: &mut [u8],
         path: &VPath,
         keep: usize,
         load: &Load<'_>,
@@ -366,18 +369,18 @@ impl<'a> Search<'a> {
             }
         };
         load.add(size);
-        self.search_in(file, searcher, path, keep, walk.cancel())
+        let reading = Reading::new(file, size, first, walk.cancel());
+        self.search_in(reading, searcher, path, keep, walk.cancel())
     }
 
     fn search_in(
         &self,
-        file: impl std::io::Read,
+        reading: Reading<'_, impl std::io::Read>,
         searcher: &mut Searcher,
         path: &VPath,
         keep: usize,
         cancel: &CancellationToken,
     ) -> Searched {
-        let reader = CancellableRead { file, cancel };
         let hits = FileHits::default();
         let (matcher, output) = (&self.matcher, self.query.output);
         let mut sink = FileSink {
@@ -389,7 +392,7 @@ impl<'a> Search<'a> {
             cancel,
             hits,
         };
-        let end = searcher.search_reader(&self.matcher, reader, &mut sink);
+        let end = searcher.search_reader(&self.matcher, reading, &mut sink);
         Searched { hits: sink.hits, end }
     }
 }
@@ -399,21 +402,6 @@ struct Searched {
     hits: FileHits,
     /// Why it was not searched to its end.
     end: std::io::Result<()>,
-}
-
-/// Ends the reading when the search is cancelled.
-struct CancellableRead<'a, R> {
-    file: R,
-    cancel: &'a CancellationToken,
-}
-
-impl<R: std::io::Read> std::io::Read for CancellableRead<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.cancel.is_cancelled() {
-            return Ok(0);
-        }
-        self.file.read(buffer)
-    }
 }
 
 /// The globs of one of ripgrep's file types.

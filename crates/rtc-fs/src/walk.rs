@@ -37,7 +37,7 @@ pub type Told<'a> = &'a (dyn Fn(&dyn std::fmt::Display) + Sync);
 
 /// How much one thread does before others join it: starting them takes longer than a small walk. Bytes of file content
 /// that are read, and [`ENTRY_COST`] for each entry.
-const SERIAL_COST: u64 = 8 << 20;
+const SERIAL_COST: u64 = 1 << 20;
 
 /// What an entry costs beside the bytes that are read of it, in bytes.
 const ENTRY_COST: u64 = 4 << 10;

@@ -495,7 +495,9 @@ fn a_file_is_not_read_on_after_a_cancellation() {
                 reads: &mut reads,
                 cancel: &cancel,
             };
-            search.search_in(endless, &mut search.searcher(), &vpath("/a"), 10, &cancel);
+            let mut first = vec![0; FIRST_BYTES];
+            let reading = Reading::new(endless, 0, &mut first, &cancel);
+            search.search_in(reading, &mut search.searcher(), &vpath("/a"), 10, &cancel);
             assert!(reads <= at, "{text:?} {at}");
         }
     }
