@@ -35,7 +35,7 @@ pub type FilePermit<'a> = &'a (dyn Fn(&VPath) -> bool + Sync);
 /// Told, possibly from several threads and in no certain order, each hit of a search as soon as it is found.
 pub type Told<'a> = &'a (dyn Fn(&dyn std::fmt::Display) + Sync);
 
-/// How much one thread does before others join it: starting them takes longer than a small walk. Bytes of file content
+/// How much one thread does before others join it: starting them takes longer than a small walk does. Bytes of file content
 /// that are read, and [`ENTRY_COST`] for each entry.
 const SERIAL_COST: u64 = 1 << 20;
 

@@ -69,9 +69,18 @@ pub(crate) fn inputs(effort: Effort) -> String {
 pub(crate) fn measure(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     let names = [
-        (["grep_small", "rg_small", "grep_small_ratio"], ["find_small", "fd_small", "find_small_ratio"]),
-        (["grep_large", "rg_large", "grep_large_ratio"], ["find_large", "fd_large", "find_large_ratio"]),
-        (["grep_wide", "rg_wide", "grep_wide_ratio"], ["find_wide", "fd_wide", "find_wide_ratio"]),
+        (
+            ["grep_small", "rg_small", "grep_small_ratio"],
+            ["find_small", "fd_small", "find_small_ratio"],
+        ),
+        (
+            ["grep_large", "rg_large", "grep_large_ratio"],
+            ["find_large", "fd_large", "find_large_ratio"],
+        ),
+        (
+            ["grep_wide", "rg_wide", "grep_wide_ratio"],
+            ["find_wide", "fd_wide", "find_wide_ratio"],
+        ),
     ];
     for (files, (grep, find)) in effort.files.into_iter().zip(names) {
         let tree = Tree::of_files(folder, files)?;
@@ -79,14 +88,22 @@ pub(crate) fn measure(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
         figures.extend(pairs(
             effort.pairs,
             grep,
-            ["grep: lines with a word", "ripgrep: the same", "the one by the other, of each pair"],
+            [
+                "grep: lines with a word",
+                "ripgrep: the same",
+                "the one by the other, of each pair",
+            ],
             || grep_here(&project, 0),
             || rg(tree.root(), 0),
         )?);
         figures.extend(pairs(
             effort.pairs,
             find,
-            ["find: names by a glob", "fd: the same", "the one by the other, of each pair"],
+            [
+                "find: names by a glob",
+                "fd: the same",
+                "the one by the other, of each pair",
+            ],
             || find_here(&project),
             || fd(tree.root()),
         )?);
@@ -223,11 +240,13 @@ fn rg(root: &Path, context: usize) -> Result<Option<Found>> {
 fn fd(root: &Path) -> Result<Option<Found>> {
     let programs = ["fdfind", "fd"];
     for program in programs {
-        let found = told(
-            Command::new(program)
-                .current_dir(root)
-                .args(["--no-ignore-parent", "--color=never", "--glob", tree::GLOB, "."]),
-        )?;
+        let found = told(Command::new(program).current_dir(root).args([
+            "--no-ignore-parent",
+            "--color=never",
+            "--glob",
+            tree::GLOB,
+            ".",
+        ]))?;
         if found.is_some() {
             return Ok(found);
         }
@@ -238,12 +257,19 @@ fn fd(root: &Path) -> Result<Option<Found>> {
 /// The lines that a program writes; `None` where there is no such program.
 fn told(command: &mut Command) -> Result<Option<Found>> {
     // What the user has git leave out is not what is measured.
-    let output = match command.env("XDG_CONFIG_HOME", "/nonexistent").env("HOME", "/nonexistent").output() {
+    let output = match command
+        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .env("HOME", "/nonexistent")
+        .output()
+    {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).context("a program beside ours does not start"),
     };
-    ensure!(output.status.success(), "a program beside ours failed: {output:?}");
+    ensure!(
+        output.status.success(),
+        "a program beside ours failed: {output:?}"
+    );
     let lines = std::str::from_utf8(&output.stdout)?.lines();
     Ok(Some(
         lines
@@ -286,16 +312,32 @@ fn large_files(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
     rtc_fs::grep(&project, &query(CONTEXT), &|_| true, &CancellationToken::new())?;
     let more = memory("VmHWM")?.saturating_sub(before);
     let what = "grep: memory more at its peak, the same";
-    figures.push(Figure::one("grep_logs_memory", what, Unit::Megabytes, more as f64 / 1e6));
+    figures.push(Figure::one(
+        "grep_logs_memory",
+        what,
+        Unit::Megabytes,
+        more as f64 / 1e6,
+    ));
 
     let path = VPath::parse(&tree::large_name(0))?;
     let lines = i64::try_from(tree::large_lines(effort.large.1))?;
     for (name, what, offsets) in [
-        ("read_begin", "read: the first 2,000 lines of a large file", vec![1]),
+        (
+            "read_begin",
+            "read: the first 2,000 lines of a large file",
+            vec![1],
+        ),
         (
             "read_anywhere",
             "read: 2,000 lines anywhere in a large file",
-            vec![lines / 4, lines / 2, lines * 3 / 4, lines - 2_000, -2_000, -lines / 2],
+            vec![
+                lines / 4,
+                lines / 2,
+                lines * 3 / 4,
+                lines - 2_000,
+                -2_000,
+                -lines / 2,
+            ],
         ),
     ] {
         let mut samples = Vec::new();
@@ -305,7 +347,10 @@ fn large_files(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
                     let window = project.read_window(&path, *offset, 2_000, &CancellationToken::new())?;
                     Ok(window)
                 })?;
-                ensure!(window.lines.len() == 2_000.min(usize::try_from(lines)?), "a short window");
+                ensure!(
+                    window.lines.len() == 2_000.min(usize::try_from(lines)?),
+                    "a short window"
+                );
                 samples.push(took);
             }
         }
@@ -329,7 +374,11 @@ fn listing(folder: &Path, effort: Effort) -> Result<Figure> {
             let listing = project.list(&VPath::root(), MAX_LISTED_ENTRIES, &CancellationToken::new())?;
             Ok(listing)
         })?;
-        ensure!(listing.total == effort.entries, "the listing has {}", listing.total);
+        ensure!(
+            listing.total == effort.entries,
+            "the listing has {}",
+            listing.total
+        );
         samples.push(took);
     }
     let what = "ls: the folder with most entries";
@@ -355,7 +404,10 @@ fn edits(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
         for number in 0..effort.pairs {
             let (old, new) = match number {
                 0 => (middle.to_owned(), format!("{middle} 0")),
-                _ => (format!("{middle} {}\n", number - 1), format!("{middle} {number}\n")),
+                _ => (
+                    format!("{middle} {}\n", number - 1),
+                    format!("{middle} {number}\n"),
+                ),
             };
             let cancel = CancellationToken::new();
             let (one, ()) = timed(|| {
@@ -377,9 +429,19 @@ fn edits(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
         let last = format!("{middle} {}", effort.pairs - 1);
         ensure!(text.matches(&last).count() == 1, "the edits are not there");
         figures.extend([
-            Figure::samples(names[0], "edit: one line of a file, on disk", Unit::Milliseconds, ours),
+            Figure::samples(
+                names[0],
+                "edit: one line of a file, on disk",
+                Unit::Milliseconds,
+                ours,
+            ),
             Figure::samples(names[1], "a copy of it + fsync", Unit::Milliseconds, raw),
-            Figure::samples(names[2], "the one by the other, of each pair", Unit::Count, ratios),
+            Figure::samples(
+                names[2],
+                "the one by the other, of each pair",
+                Unit::Count,
+                ratios,
+            ),
         ]);
     }
     Ok(figures)

@@ -58,7 +58,10 @@ impl Tree {
                 for file in 0..IN_FOLDER.min(count - number * IN_FOLDER) {
                     let found = if random.below(50) == 0 { "found" } else { "" };
                     let end = ["rs", "txt", "ts", "md", "json"][random.below(5)];
-                    fs::write(folder.join(format!("file{file}{found}.{end}")), content(&mut random))?;
+                    fs::write(
+                        folder.join(format!("file{file}{found}.{end}")),
+                        content(&mut random),
+                    )?;
                 }
                 match number % 20 {
                     0 => fs::write(folder.join(".gitignore"), "*.log\n/local\n")?,
@@ -103,14 +106,23 @@ impl Tree {
 fn content(random: &mut Random) -> String {
     let mut text = String::new();
     let length = 1_000 + random.below(3_000);
-    let at = if random.below(100) == 0 { random.below(length) } else { usize::MAX };
+    let at = if random.below(100) == 0 {
+        random.below(length)
+    } else {
+        usize::MAX
+    };
     let mut has_word = false;
     while text.len() < length {
         if text.len() >= at && !has_word {
             text.push_str("    let found = needle();\n");
             has_word = true;
         }
-        let _ = writeln!(text, "    let value{} = compute({});", random.below(100), random.below(10_000));
+        let _ = writeln!(
+            text,
+            "    let value{} = compute({});",
+            random.below(100),
+            random.below(10_000)
+        );
     }
     text
 }
@@ -121,8 +133,14 @@ pub(super) fn large_name(number: usize) -> String {
 
 /// A line of a large file, all equally long.
 pub(super) fn numbered_line(number: usize) -> String {
-    let word = if number % 100_000 == 99_999 { WORD } else { "normal" };
-    format!("2026-11-30T12:00:00Z INFO line {number:08} of a long log, {word} as all of them are and will be\n")
+    let word = if number % 100_000 == 99_999 {
+        WORD
+    } else {
+        "normal"
+    };
+    format!(
+        "2026-11-30T12:00:00Z INFO line {number:08} of a long log, {word} as all of them are and will be\n"
+    )
 }
 
 /// How many lines a large file of so many bytes has.
