@@ -4,6 +4,7 @@ mod call;
 mod desk;
 mod engine;
 mod figure;
+mod files;
 mod machine;
 mod port;
 mod report;
@@ -79,6 +80,11 @@ const BENCHMARKS: &[Benchmark] = &[
                 engine::Effort::WHOLE,
             )
         },
+    },
+    Benchmark {
+        name: "files",
+        inputs: || files::inputs(files::Effort::WHOLE),
+        measure: |_, folders| files::measure(&folders.disk, files::Effort::WHOLE),
     },
     Benchmark {
         name: "window",

@@ -48,9 +48,12 @@ impl Folders {
         }
         let opening = {
             let root = root.clone();
-            tokio::task::spawn_blocking(move || match own_data {
-                Some(own_data) => Project::open_apart(&root, &own_data),
-                None => Project::open(&root),
+            tokio::task::spawn_blocking(move || {
+                let project = match own_data {
+                    Some(own_data) => Project::open_apart(&root, &own_data),
+                    None => Project::open(&root),
+                };
+                project.map(|project| project.with_users_excludes(rtc_fs::users_excludes()))
             })
         };
         let project = match tokio::time::timeout(OPENING, opening).await {

@@ -1,8 +1,8 @@
 //! The entries of a folder in pages, with what is known of each.
 
 use std::collections::BinaryHeap;
-use std::ffi::OsString;
 
+use cap_std::fs::{Dir, DirEntry};
 use tokio_util::sync::CancellationToken;
 
 use crate::path::shown_os_name;
@@ -11,7 +11,7 @@ use crate::stat::Metadata;
 use crate::{Error, Kind, Project, VPath};
 
 /// Entries that are gone through between two looks at the cancellation.
-const LOOKED_AT: usize = 1_024;
+pub(crate) const LOOKED_AT: usize = 1_024;
 
 /// Some children of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,30 +64,17 @@ impl Project {
                 });
             }
         }
-        let failed = |source| Error::from_io(&real, source);
-        let mut first: BinaryHeap<(String, OsString)> = BinaryHeap::new();
-        let mut total = 0_usize;
-        for (number, entry) in place.folder.entries().map_err(failed)?.enumerate() {
-            if number % LOOKED_AT == 0 && cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
-            let name = entry.map_err(failed)?.file_name();
+        let key = |entry: DirEntry| {
+            let name = entry.file_name();
             let shown = shown_os_name(&name).into_owned();
-            if after.is_some_and(|after| shown.as_str() <= after) {
-                continue;
-            }
-            total += 1;
-            if first.len() < limit {
-                first.push((shown, name));
-            } else if let Some(mut last) = first.peek_mut()
-                && shown < last.0
-            {
-                *last = (shown, name);
-            }
-        }
+            after
+                .is_none_or(|after| shown.as_str() > after)
+                .then_some((shown, name))
+        };
+        let (first, total) = first_entries(&place.folder, &real, limit, cancel, key)?;
         let more = total > first.len();
         let mut items = Vec::with_capacity(first.len());
-        for (number, (shown, name)) in first.into_sorted_vec().into_iter().enumerate() {
+        for (number, (shown, name)) in first.into_iter().enumerate() {
             if number % LOOKED_AT == 0 && cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
@@ -114,6 +101,40 @@ impl Project {
             more,
         })
     }
+}
+
+/// The first `limit` entries of `folder`, which is at `path`, by their keys, and how many have one. What is kept in memory
+/// is as large as what is asked for.
+///
+/// # Errors
+/// [`Error::Cancelled`], and what the system says.
+pub(crate) fn first_entries<K: Ord>(
+    folder: &Dir,
+    path: &VPath,
+    limit: usize,
+    cancel: &CancellationToken,
+    key: impl Fn(DirEntry) -> Option<K>,
+) -> Result<(Vec<K>, usize), Error> {
+    let failed = |source| Error::from_io(path, source);
+    let mut first: BinaryHeap<K> = BinaryHeap::new();
+    let mut total = 0_usize;
+    for (number, entry) in folder.entries().map_err(failed)?.enumerate() {
+        if number % LOOKED_AT == 0 && cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let Some(key) = key(entry.map_err(failed)?) else {
+            continue;
+        };
+        total += 1;
+        if first.len() < limit {
+            first.push(key);
+        } else if let Some(mut last) = first.peek_mut()
+            && key < *last
+        {
+            *last = key;
+        }
+    }
+    Ok((first.into_sorted_vec(), total))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::walk::path_pattern::PathPattern;
-use crate::walk::{FilePermit, Unreadable, Walk, WalkEntry, WalkKind, count, is_there, lock};
+use crate::walk::{FilePermit, Load, Told, Unreadable, Walk, WalkEntry, WalkKind, count, is_there, lock};
 use crate::{Error, Kind, Project, VPath};
 
 /// How many paths `find` shows by default.
@@ -124,13 +124,23 @@ pub fn find(
     permit: FilePermit<'_>,
     cancel: &CancellationToken,
 ) -> Result<FindResult, Error> {
+    find_telling(project, query, permit, &|_| {}, cancel)
+}
+
+/// The same; `told` gets the path of everything that is found, as soon as it is.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_telling(
+    project: &Project,
+    query: &FindQuery,
+    permit: FilePermit<'_>,
+    told: Told<'_>,
+    cancel: &CancellationToken,
+) -> Result<FindResult, Error> {
     let pattern = PathPattern::parse(&query.pattern)?;
-    find_by(
-        &pattern,
-        query,
-        &Walk::begin(project, &query.path, cancel)?,
-        permit,
-    )
+    let walk = Walk::begin(project, &query.path, cancel)?;
+    find_by(&pattern, query, &walk, permit, told)
 }
 
 /// The first hits in path order, and the counts of all.
@@ -160,6 +170,7 @@ fn find_by(
     query: &FindQuery,
     walk: &Walk<'_>,
     permit: FilePermit<'_>,
+    told: Told<'_>,
 ) -> Result<FindResult, Error> {
     let keep = if query.head_limit == 0 {
         MAX_FIND_LIMIT
@@ -173,16 +184,16 @@ fn find_by(
         refused: 0,
     });
     let totals = walk.run(|| {
-        |entry: &WalkEntry| {
+        |entry: &WalkEntry, _: &Load<'_>| {
             let Some(folder) = matches(pattern, walk, entry) else {
-                return 0;
+                return;
             };
             if permit(&entry.path) {
+                told(&format_args!("{}{}", entry.path, if folder { "/" } else { "" }));
                 lock(&hits).add(&entry.path, folder);
             } else {
                 lock(&hits).refused += 1;
             }
-            0
         }
     })?;
     let hits = hits

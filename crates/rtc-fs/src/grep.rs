@@ -3,6 +3,7 @@
 mod clip;
 mod collect;
 mod pattern;
+mod reading;
 mod render;
 mod sink;
 
@@ -16,9 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::clip::{Clip, MAX_GREP_LINE_CHARS};
 use self::collect::Collector;
+use self::reading::{FIRST_BYTES, Reading};
 use self::sink::{FileHits, FileSink};
 use crate::walk::path_pattern::PathPattern;
-use crate::walk::{FilePermit, Unreadable, Walk, WalkEntry, WalkKind, lock, open_file};
+use crate::walk::{FilePermit, Load, Told, Unreadable, Walk, WalkEntry, WalkKind, lock, open_file};
 use crate::{Error, Project, VPath};
 
 /// How many lines or files a search shows by default.
@@ -208,7 +210,22 @@ pub fn grep(
     permit: FilePermit<'_>,
     cancel: &CancellationToken,
 ) -> Result<GrepResult, Error> {
-    Search::new(query)?.run(&Walk::begin(project, &query.path, cancel)?, permit)
+    grep_telling(project, query, permit, &|_| {}, cancel)
+}
+
+/// The same; `told` gets what is found as soon as it is: lines with their path and number, files, or files with their
+/// count, as [`GrepResult::render`] has them. What is already known to lie behind the page is not told.
+///
+/// # Errors
+/// As [`grep`].
+pub fn grep_telling(
+    project: &Project,
+    query: &GrepQuery,
+    permit: FilePermit<'_>,
+    told: Told<'_>,
+    cancel: &CancellationToken,
+) -> Result<GrepResult, Error> {
+    Search::new(query, told)?.run(&Walk::begin(project, &query.path, cancel)?, permit)
 }
 
 /// A search whose arguments have been checked.
@@ -218,10 +235,11 @@ struct Search<'a> {
     glob: Option<(bool, PathPattern)>,
     types: Option<Types>,
     keep: usize,
+    told: Told<'a>,
 }
 
 impl<'a> Search<'a> {
-    fn new(query: &'a GrepQuery) -> Result<Self, Error> {
+    fn new(query: &'a GrepQuery, told: Told<'a>) -> Result<Self, Error> {
         if query.offset >= MAX_GREP_REACH {
             return Err(Error::PastReach {
                 offset: query.offset,
@@ -245,37 +263,49 @@ impl<'a> Search<'a> {
             glob,
             types: query.file_type.as_deref().map(file_types).transpose()?,
             keep,
+            told,
         })
     }
 
     fn run(&self, walk: &Walk<'_>, permit: FilePermit<'_>) -> Result<GrepResult, Error> {
         let collector = Mutex::new(Collector::new(self.query.output, self.keep));
         let totals = walk.run(|| {
-            let mut searcher = self.searcher();
+            let (mut searcher, mut first) = (self.searcher(), vec![0; FIRST_BYTES]);
             let collector = &collector;
-            move |entry: &WalkEntry| {
+            move |entry: &WalkEntry, load: &Load<'_>| {
                 if entry.kind != WalkKind::File || !self.selects(walk, &entry.path) {
-                    return 0;
+                    return;
                 }
                 if !permit(&entry.path) {
                     lock(collector).skipped.refused += 1;
-                    return 0;
+                    return;
                 }
                 let keep = lock(collector).keep_of(&entry.path);
-                let searched = self.search(walk, &mut searcher, &entry.path, keep);
+                let searched = self.search(walk, &mut searcher, &mut first, &entry.path, keep, load);
+                if keep > 0 && searched.hits.match_count > 0 {
+                    self.tell_file(&entry.path, &searched.hits);
+                }
                 if searched.hits.match_count > 0 || searched.hits.binary {
                     lock(collector).add(&entry.path, searched.hits);
                 }
                 if let Err(error) = searched.end {
                     lock(collector).give_up(&entry.path, &error);
                 }
-                searched.bytes
             }
         })?;
         let collector = collector
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         Ok(collector.finish(self.query, totals))
+    }
+
+    /// Lines were told when they were found.
+    fn tell_file(&self, path: &VPath, hits: &FileHits) {
+        match self.query.output {
+            GrepOutput::Content => {}
+            GrepOutput::FilesWithMatches => (self.told)(path),
+            GrepOutput::Count => (self.told)(&format_args!("{path}:{}", hits.match_count)),
+        }
     }
 
     /// Whether the file filters let `path` through. A file that the query names passes always.
@@ -320,38 +350,50 @@ impl<'a> Search<'a> {
             .build()
     }
 
-    fn search(&self, walk: &Walk<'_>, searcher: &mut Searcher, path: &VPath, keep: usize) -> Searched {
-        let file = match open_file(walk.project(), path) {
-            Ok(file) => file,
+    fn search(
+        &self,
+        walk: &Walk<'_>,
+        searcher: &mut Searcher,
+        first: &mut [u8],
+        path: &VPath,
+        keep: usize,
+        load: &Load<'_>,
+    ) -> Searched {
+        let (file, size) = match open_file(walk.project(), path) {
+            Ok(opened) => opened,
             Err(error) => {
                 return Searched {
                     hits: FileHits::default(),
                     end: Err(error),
-                    bytes: 0,
                 };
             }
         };
-        let mut reader = CountingRead {
-            file,
-            read: 0,
-            cancel: walk.cancel(),
-        };
+        load.add(size);
+        let reading = Reading::new(file, size, first, walk.cancel());
+        self.search_in(reading, searcher, path, keep, walk.cancel())
+    }
+
+    fn search_in(
+        &self,
+        reading: Reading<'_, impl std::io::Read>,
+        searcher: &mut Searcher,
+        path: &VPath,
+        keep: usize,
+        cancel: &CancellationToken,
+    ) -> Searched {
         let hits = FileHits::default();
-        let (matcher, output, cancel) = (&self.matcher, self.query.output, walk.cancel());
+        let (matcher, output) = (&self.matcher, self.query.output);
         let mut sink = FileSink {
             path,
             matcher,
             output,
             keep,
+            told: self.told,
             cancel,
             hits,
         };
-        let end = searcher.search_reader(&self.matcher, &mut reader, &mut sink);
-        Searched {
-            hits: sink.hits,
-            end,
-            bytes: reader.read,
-        }
+        let end = searcher.search_reader(&self.matcher, reading, &mut sink);
+        Searched { hits: sink.hits, end }
     }
 }
 
@@ -360,26 +402,6 @@ struct Searched {
     hits: FileHits,
     /// Why it was not searched to its end.
     end: std::io::Result<()>,
-    /// Bytes that were read.
-    bytes: u64,
-}
-
-/// Counts what is read, and ends the reading when the search is cancelled.
-struct CountingRead<'a> {
-    file: std::fs::File,
-    read: u64,
-    cancel: &'a CancellationToken,
-}
-
-impl std::io::Read for CountingRead<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.cancel.is_cancelled() {
-            return Ok(0);
-        }
-        let read = self.file.read(buffer)?;
-        self.read += read as u64;
-        Ok(read)
-    }
 }
 
 /// The globs of one of ripgrep's file types.

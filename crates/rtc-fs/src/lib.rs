@@ -40,19 +40,19 @@ pub use children::{Child, Children};
 pub use codec::{Detected, Encoding, LineEnd, binary_kind, detect};
 pub use diff::{MAX_DIFF_BYTES, MAX_WHOLE_DIFF_BYTES};
 pub use error::{Error, MAX_LISTED_LINES};
-pub use find::{DEFAULT_FIND_LIMIT, FindQuery, FindResult, Found, MAX_FIND_LIMIT, find};
+pub use find::{DEFAULT_FIND_LIMIT, FindQuery, FindResult, Found, MAX_FIND_LIMIT, find, find_telling};
 pub use grep::{
     Clip, DEFAULT_GREP_LIMIT, GrepFile, GrepHits, GrepLine, GrepOutput, GrepQuery, GrepResult,
-    MAX_GREP_CONTEXT, MAX_GREP_LINE_BYTES, MAX_GREP_LINE_CHARS, MAX_GREP_REACH, Skipped, grep,
+    MAX_GREP_CONTEXT, MAX_GREP_LINE_BYTES, MAX_GREP_LINE_CHARS, MAX_GREP_REACH, Skipped, grep, grep_telling,
 };
 pub use nearest::Nearest;
 pub use part::Part;
 pub use path::{MAX_PATH_BYTES, VPath, shown_name};
 pub use preimage::{Kept, KeptSpan, MAX_PRE_IMAGES, PreImage, PreImageFolder};
-pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project};
+pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project, users_excludes};
 pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES, Window};
 pub use resolve::{MAX_LINKS, Resolved};
 pub use stat::{Hash, Identity, Kind, Stat};
-pub use walk::{FilePermit, Unreadable};
+pub use walk::{FilePermit, Told, Unreadable};
 pub use watch::{Changed, Happened, MAX_PENDING_CHANGES, MAX_WATCHED_FOLDERS, Watch};
 pub use witness::Witness;

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, DirEntry, OpenOptions};
+use tokio_util::sync::CancellationToken;
 
+use crate::children::{LOOKED_AT, first_entries};
 use crate::resolve::{Place, Target, locate};
 use crate::stat::Metadata;
 use crate::{Error, Identity, Kind, Resolved, Stat, VPath};
@@ -23,6 +25,7 @@ pub const MAX_LISTED_ENTRIES: usize = 1000;
 #[derive(Clone)]
 pub struct Project {
     inner: Arc<Inner>,
+    users_excludes: Option<Arc<Path>>,
 }
 
 struct Inner {
@@ -137,7 +140,23 @@ impl Project {
                 canonical,
                 own_data,
             }),
+            users_excludes: None,
         })
+    }
+
+    /// The same folder, where searches also leave out what `file` says: the one that the user has git read everywhere
+    /// ([`users_excludes`]). It is the only file outside of the folder that is read, and need not exist.
+    #[must_use]
+    pub fn with_users_excludes(self, file: Option<PathBuf>) -> Self {
+        Self {
+            users_excludes: file.map(Arc::from),
+            ..self
+        }
+    }
+
+    /// See [`Project::with_users_excludes`].
+    pub(crate) fn users_excludes(&self) -> Option<&Path> {
+        self.users_excludes.as_deref()
     }
 
     /// The folder on this machine, as it was given to [`Project::open`].
@@ -241,29 +260,28 @@ impl Project {
         })
     }
 
-    /// The children of the folder at `path`, sorted by name, at most `limit` of them.
+    /// The children of the folder at `path`, sorted by name, at most `limit` of them. What is kept in memory is as large as
+    /// that, however large the folder is.
     ///
     /// # Errors
-    /// As [`Project::resolve`], and [`Error::NotFolder`].
-    pub fn list(&self, path: &VPath, limit: usize) -> Result<Listing, Error> {
+    /// As [`Project::resolve`], and [`Error::NotFolder`], [`Error::Cancelled`].
+    pub fn list(&self, path: &VPath, limit: usize, cancel: &CancellationToken) -> Result<Listing, Error> {
         let place = locate(self, path)?;
         not_missing(path, &place)?;
         let real = place.path();
         if !matches!(place.target, Target::Folder) {
             return Err(Error::NotFolder { path: real });
         }
-        let failed = |source| Error::from_io(&real, source);
-        let mut found = Vec::new();
-        for entry in place.folder.entries().map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            found.push((entry.file_name(), entry));
-        }
-        let total = found.len();
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        found.truncate(limit);
-        let mut entries = Vec::with_capacity(found.len());
-        for (name, entry) in found {
+        let key = |entry: DirEntry| {
             let kind = entry.file_type().map_or(Kind::Other, Kind::of);
+            Some((entry.file_name(), kind))
+        };
+        let (found, total) = first_entries(&place.folder, &real, limit, cancel, key)?;
+        let mut entries = Vec::with_capacity(found.len());
+        for (number, (name, kind)) in found.into_iter().enumerate() {
+            if number % LOOKED_AT == 0 && cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
             let target = (kind == Kind::Link)
                 .then(|| place.folder.read_link_contents(&name).ok())
                 .flatten();
@@ -280,6 +298,12 @@ impl Project {
             note: place.note,
         })
     }
+}
+
+/// The file of rules that this user has git read in all projects: `core.excludesFile` of git's settings, or
+/// `git/ignore` in the folder of the user's settings. It need not exist.
+pub fn users_excludes() -> Option<PathBuf> {
+    ignore::gitignore::gitconfig_excludes_path()
 }
 
 impl std::fmt::Debug for Project {

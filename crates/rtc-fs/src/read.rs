@@ -23,7 +23,7 @@ pub const MAX_WHOLE_BYTES: u64 = 16 << 20;
 /// Characters of a line that a window keeps.
 pub const MAX_LINE_CHARS: usize = 2000;
 
-/// Text of all lines of one window, 4 MiB; it ends early at a line end.
+/// Text of all lines of one window, 4 MiB, a line counted as 16 bytes more than it has; it ends early at a line end.
 pub const MAX_WINDOW_BYTES: usize = 4 << 20;
 
 /// Bytes at the beginning of a large file from which its encoding is told, 64 KiB.
@@ -158,7 +158,7 @@ impl Project {
 
 /// Reads `file` to its end; an error above `limit` bytes.
 pub(crate) fn read_all(
-    file: &mut fs::File,
+    file: &mut impl Read,
     size: u64,
     limit: u64,
     path: &VPath,
@@ -178,6 +178,7 @@ pub(crate) fn read_all(
             return Err(Error::Cancelled);
         }
         let count = file
+            .by_ref()
             .take(CHUNK_BYTES as u64)
             .read_to_end(&mut bytes)
             .map_err(|source| Error::from_io(path, source))?;
@@ -192,7 +193,25 @@ pub(crate) fn read_all(
 
 fn whole(mut opened: Opened, request: &Request<'_>) -> Result<Window, Error> {
     let size = opened.identity.size;
-    let bytes = read_all(&mut opened.file, size, u64::MAX, &opened.path, request.cancel)?;
+    let read = read_all(
+        &mut opened.file,
+        size,
+        MAX_WHOLE_BYTES,
+        &opened.path,
+        request.cancel,
+    );
+    let bytes = match read {
+        Ok(bytes) => bytes,
+        // It grows while it is read, or did not tell how large it is.
+        Err(Error::TooLarge { .. }) => {
+            opened
+                .file
+                .rewind()
+                .map_err(|source| Error::from_io(&opened.path, source))?;
+            return streamed(opened, request);
+        }
+        Err(error) => return Err(error),
+    };
     let encoding = match detect(&bytes, true) {
         Detected::Text(encoding) => encoding,
         Detected::Binary(what) => {

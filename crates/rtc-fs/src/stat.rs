@@ -14,7 +14,7 @@ use crate::{Error, VPath};
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 
 /// What a path leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A regular file.

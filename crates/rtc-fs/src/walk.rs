@@ -1,33 +1,46 @@
 //! One walk over a project folder, for everything that searches it.
 //!
-//! The tree is walked by path with ripgrep's walker; whoever reports something of an entry opens it again beneath
-//! the project's handle first ([`open_file`]), so that a folder swapped for a link meanwhile shows nothing.
+//! Each folder is opened beneath the project's handle and through no link, also none that was put in its place meanwhile.
+//! Whoever reports something of an entry opens it in the same way ([`open_file`]). What is left out is told in
+//! [`rules`].
 
+mod listing;
 mod open;
 pub(crate) mod path_pattern;
+mod queue;
+mod rules;
 mod unreadable;
 
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ffi::OsStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use ignore::{DirEntry, WalkBuilder, WalkState};
+use cap_std::fs::Dir;
+use ignore::Match;
 use tokio_util::sync::CancellationToken;
 
+use self::listing::{Lister, Name};
+use self::open::open_folder;
 pub(crate) use self::open::{is_there, open_file};
+use self::queue::{Queue, Work};
+use self::rules::Rules;
 pub use self::unreadable::Unreadable;
+use crate::path::shown_name;
 use crate::stat::Metadata;
-use crate::{Error, Kind, Project, VPath};
+use crate::{Error, Kind, MAX_PATH_BYTES, Project, VPath};
 
 /// Asked, possibly from several threads, whether a file of a walk may be opened.
 pub type FilePermit<'a> = &'a (dyn Fn(&VPath) -> bool + Sync);
 
-/// Trees up to this many entries are walked on one thread: starting others takes longer than the walk. A larger
-/// tree is begun again on several threads, which repeats so much work at most.
-const SERIAL_ENTRIES: usize = 2_000;
+/// Told, possibly from several threads and in no certain order, each hit of a search as soon as it is found.
+pub type Told<'a> = &'a (dyn Fn(&dyn std::fmt::Display) + Sync);
 
-/// Bytes of file content that one thread reads before others join it.
-const SERIAL_BYTES: u64 = 8 << 20;
+/// How much one thread does before others join it: starting them takes longer than a small walk does. Bytes of file content
+/// that are read, and [`ENTRY_COST`] for each entry.
+const SERIAL_COST: u64 = 1 << 20;
+
+/// What an entry costs beside the bytes that are read of it, in bytes.
+const ENTRY_COST: u64 = 4 << 10;
 
 /// Threads of one walk at most.
 const MAX_WALK_THREADS: usize = 8;
@@ -63,7 +76,7 @@ pub(crate) struct Walk<'a> {
     start: VPath,
     is_file: bool,
     cancel: &'a CancellationToken,
-    serial_entries: usize,
+    serial_cost: u64,
     threads: usize,
 }
 
@@ -95,7 +108,7 @@ impl<'a> Walk<'a> {
             start,
             is_file,
             cancel,
-            serial_entries: SERIAL_ENTRIES,
+            serial_cost: SERIAL_COST,
             threads,
         })
     }
@@ -116,29 +129,23 @@ impl<'a> Walk<'a> {
     }
 
     /// Shows every entry to one of the visitors that `visitor` makes, one for each thread, in no certain order. A
-    /// visitor returns how many bytes it has read.
+    /// visitor says how many bytes it is going to read.
     ///
     /// # Errors
     /// [`Error::Cancelled`].
     pub(crate) fn run<V>(&self, visitor: impl Fn() -> V + Sync) -> Result<WalkTotals, Error>
     where
-        V: FnMut(&WalkEntry) -> u64 + Send,
+        V: FnMut(&WalkEntry, &Load<'_>) + Send,
     {
         let totals = if self.is_file {
-            visitor()(&WalkEntry {
+            let entry = WalkEntry {
                 path: self.start.clone(),
                 kind: WalkKind::File,
-            });
+            };
+            visitor()(&entry, &Load::nobody_joins());
             WalkTotals::default()
         } else {
-            let builder = self.builder();
-            match self.small_tree(&builder) {
-                Some((entries, totals)) => {
-                    self.visit_all(&entries, &visitor);
-                    totals
-                }
-                None => self.walk_parallel(&builder, &visitor),
-            }
+            self.walk(&visitor)
         };
         if self.cancel.is_cancelled() {
             Err(Error::Cancelled)
@@ -147,77 +154,39 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// All entries, or nothing if they are too many for one thread.
-    fn small_tree(&self, builder: &WalkBuilder) -> Option<(Vec<WalkEntry>, WalkTotals)> {
-        let (mut entries, mut totals) = (Vec::new(), WalkTotals::default());
-        for found in builder.build() {
-            if self.cancel.is_cancelled() {
-                break;
-            }
-            if entries.len() == self.serial_entries {
-                return None;
-            }
-            match self.entry(found) {
-                Ok(entry) => entries.extend(entry),
-                Err(name) => totals.unreadable.add(name),
-            }
-        }
-        Some((entries, totals))
-    }
-
-    /// Visits collected entries, on one thread as long as little is read.
-    fn visit_all<V>(&self, entries: &[WalkEntry], visitor: &(impl Fn() -> V + Sync))
+    /// One thread begins; once there is enough to do, others join it.
+    fn walk<V>(&self, visitor: &(impl Fn() -> V + Sync)) -> WalkTotals
     where
-        V: FnMut(&WalkEntry) -> u64 + Send,
+        V: FnMut(&WalkEntry, &Load<'_>) + Send,
     {
-        let mut visit = visitor();
-        let (mut read, mut done) = (0, 0);
-        while done < entries.len() && (read < SERIAL_BYTES || self.threads == 1) {
-            if self.cancel.is_cancelled() {
-                return;
+        let mut unreadable = Unreadable::default();
+        let start = Folder {
+            path: self.start.clone(),
+            rules: self.outer_rules(&mut unreadable),
+        };
+        let queue = Queue::new(start, self.threads);
+        let unreadable = Mutex::new(unreadable);
+        let work = |load: &Load<'_>| {
+            Worker {
+                walk: self,
+                queue: &queue,
+                unreadable: &unreadable,
+                load,
+                visit: visitor(),
+                lister: Lister::default(),
             }
-            read += visit(&entries[done]);
-            done += 1;
-        }
-        let rest = &entries[done..];
-        let next = AtomicUsize::new(0);
-        let work = |mut visit: V| {
-            while let Some(entry) = rest.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if self.cancel.is_cancelled() {
-                    return;
-                }
-                visit(entry);
-            }
+            .work();
         };
         std::thread::scope(|scope| {
-            for _ in 1..self.threads.min(rest.len()) {
-                scope.spawn(|| work(visitor()));
-            }
-            work(visit);
-        });
-    }
-
-    fn walk_parallel<V>(&self, builder: &WalkBuilder, visitor: &(impl Fn() -> V + Sync)) -> WalkTotals
-    where
-        V: FnMut(&WalkEntry) -> u64 + Send,
-    {
-        let unreadable = Mutex::new(Unreadable::default());
-        builder.build_parallel().run(|| {
-            let mut visit = visitor();
-            let unreadable = &unreadable;
-            Box::new(move |found| {
-                if self.cancel.is_cancelled() {
-                    return WalkState::Quit;
+            let join = || {
+                for _ in 1..self.threads {
+                    scope.spawn(|| work(&Load::nobody_joins()));
                 }
-                match self.entry(found) {
-                    Ok(Some(entry)) => {
-                        visit(&entry);
-                    }
-                    Ok(None) => {}
-                    Err(name) => lock(unreadable).add(name),
-                }
-                WalkState::Continue
-            })
+            };
+            work(&Load {
+                left: AtomicU64::new(self.serial_cost.saturating_add(1)),
+                join: &join,
+            });
         });
         WalkTotals {
             unreadable: unreadable
@@ -226,105 +195,194 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The entry as a virtual path; nothing for the start itself. What could not be read is named as far as it can be.
-    fn entry(&self, found: Result<DirEntry, ignore::Error>) -> Result<Option<WalkEntry>, String> {
-        let root = self.project.real_root();
-        let found = found.map_err(|error| unreadable::name_of(root, &error, &self.start))?;
-        if found.depth() == 0 {
-            return Ok(None);
-        }
-        let path = virtual_path(root, found.path()).ok_or_else(|| unreadable::name(root, found.path()))?;
-        let kind = match found.file_type() {
-            Some(kind) if kind.is_file() => WalkKind::File,
-            Some(kind) if kind.is_dir() => WalkKind::Folder,
-            Some(kind) if kind.is_symlink() => WalkKind::Link,
-            _ => WalkKind::Other,
-        };
-        Ok(Some(WalkEntry { path, kind }))
-    }
-
-    fn builder(&self) -> WalkBuilder {
-        let start = self.on_disk(&self.start);
-        let mut builder = WalkBuilder::new(&start);
-        let (cancel, project) = (self.cancel.clone(), self.project.clone());
-        builder
-            .hidden(true)
-            .follow_links(false)
-            .require_git(false)
-            // What is found depends on the project alone: not on folders above it, nor on the user's git settings.
-            .parents(false)
-            .git_global(false)
-            .threads(self.threads)
-            // `.git` stays out even where an ignore file lets hidden names in.
-            .filter_entry(move |entry| {
-                entry.depth() == 0
-                    || (entry.file_name() != ".git"
-                        && !cancel.is_cancelled()
-                        && !is_own_data(&project, entry))
-            });
-        for (base, file) in self.outer_ignore_files() {
-            builder.current_dir(base);
-            // Most folders have no such file, and one that cannot be read has no rules.
-            let _ = builder.add_ignore(file);
-        }
-        builder.current_dir(start);
-        builder
-    }
-
-    /// The ignore files of the folders between the root and the start, with the folder that each speaks of; later
-    /// ones count more. Ignore files below the start count more than all of them.
-    fn outer_ignore_files(&self) -> Vec<(PathBuf, PathBuf)> {
+    /// The rules of the folders between the root and the start, and those of the user.
+    fn outer_rules(&self, unreadable: &mut Unreadable) -> Option<Arc<Rules>> {
         let mut folders: Vec<VPath> = self.start.ancestors().skip(1).collect();
         folders.reverse();
-        [".git/info/exclude", ".gitignore", ".ignore"]
-            .into_iter()
-            .flat_map(|file| folders.iter().map(move |folder| (folder, file)))
-            .map(|(folder, file)| (self.on_disk(folder), self.on_disk(folder).join(file)))
-            .collect()
+        let users = Rules::of_user(self.project, unreadable, self.cancel);
+        folders.iter().fold(users, |outer, folder| {
+            Rules::of(folder, None, outer, self.project, unreadable, self.cancel)
+        })
     }
 
-    fn on_disk(&self, path: &VPath) -> PathBuf {
-        let mut full = self.project.real_root().to_owned();
-        full.extend(path.segments());
-        full
-    }
-
-    /// Another limit between one thread and several.
+    /// Others join after another amount of work.
     #[cfg(test)]
-    pub(crate) fn with_serial_entries(mut self, entries: usize) -> Self {
-        self.serial_entries = entries;
+    pub(crate) fn with_serial_cost(mut self, cost: u64) -> Self {
+        self.serial_cost = cost;
         self.threads = 4;
         self
     }
 }
 
-/// Whether the walk would enter what it may not. Each folder is looked at: the number that comes with its name is another
-/// one where something is mounted.
-fn is_own_data(project: &Project, entry: &DirEntry) -> bool {
-    if !project.has_own_data() || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
-        return false;
-    }
-    #[cfg(unix)]
-    let found = entry.metadata().map(cap_std::fs::Metadata::from_just_metadata);
-    #[cfg(not(unix))]
-    let found = project.dir().symlink_metadata(
-        entry
-            .path()
-            .strip_prefix(project.real_root())
-            .unwrap_or(entry.path()),
-    );
-    // What cannot be looked at cannot be entered either, which the walk then tells.
-    found.is_ok_and(|found| project.is_own_data(&Metadata::of(&found).identity))
+/// A folder of a walk, and the rules that hold where it lies.
+#[derive(Debug, Clone)]
+struct Folder {
+    path: VPath,
+    rules: Option<Arc<Rules>>,
 }
 
-/// What a path of this machine below `root` is called in the project.
-fn virtual_path(root: &Path, path: &Path) -> Option<VPath> {
-    let relative = path.strip_prefix(root).ok()?.to_str()?;
-    if cfg!(windows) {
-        VPath::parse(&relative.replace('\\', "/")).ok()
-    } else {
-        VPath::parse(relative).ok()
+/// What a thread has done, so that others join it when it is much.
+pub(crate) struct Load<'a> {
+    /// What is left until then; 0 from then on.
+    left: AtomicU64,
+    join: &'a dyn Fn(),
+}
+
+impl Load<'_> {
+    pub(crate) fn nobody_joins() -> Self {
+        Self {
+            left: AtomicU64::new(0),
+            join: &|| {},
+        }
     }
+
+    /// Tells of bytes that are about to be read.
+    pub(crate) fn add(&self, bytes: u64) {
+        let left = self.left.load(Ordering::Relaxed);
+        if left == 0 {
+            return;
+        }
+        let left = left.saturating_sub(bytes);
+        self.left.store(left, Ordering::Relaxed);
+        if left == 0 {
+            (self.join)();
+        }
+    }
+}
+
+/// One thread of a walk.
+struct Worker<'a, V> {
+    walk: &'a Walk<'a>,
+    queue: &'a Queue,
+    unreadable: &'a Mutex<Unreadable>,
+    load: &'a Load<'a>,
+    visit: V,
+    lister: Lister,
+}
+
+impl<V> Worker<'_, V>
+where
+    V: FnMut(&WalkEntry, &Load<'_>),
+{
+    fn work(mut self) {
+        while let Some(mut taken) = self.queue.take() {
+            if self.walk.cancel.is_cancelled() {
+                return;
+            }
+            match &mut taken.work {
+                Work::Folder(folder) => self.enter(folder),
+                Work::Names(folder, names) => self.go_through(folder, names),
+            }
+        }
+    }
+
+    /// Shows a folder, and reads it.
+    fn enter(&mut self, folder: &Folder) {
+        let opened = open_folder(self.walk.project, &folder.path);
+        if opened.as_ref().is_ok_and(|opened| self.is_own_data(opened)) {
+            return;
+        }
+        if folder.path != self.walk.start {
+            let entry = WalkEntry {
+                path: folder.path.clone(),
+                kind: WalkKind::Folder,
+            };
+            self.show(&entry);
+        }
+        let Ok(opened) = opened else {
+            return self.tell(&folder.path);
+        };
+        let listing = self.lister.list(&opened, self.walk.cancel);
+        if listing.fault.is_some() {
+            self.tell(&folder.path);
+        }
+        let mut unreadable = Unreadable::default();
+        let rules = Rules::of(
+            &folder.path,
+            Some(listing.present),
+            folder.rules.clone(),
+            self.walk.project,
+            &mut unreadable,
+            self.walk.cancel,
+        );
+        lock(self.unreadable).take_over(unreadable);
+        let folder = Folder {
+            path: folder.path.clone(),
+            rules,
+        };
+        self.queue.add_names(folder, listing.names);
+    }
+
+    /// Whether this is what the walk may not enter. The folder itself is looked at: the number that comes with its name is
+    /// another one where something is mounted.
+    fn is_own_data(&self, folder: &Dir) -> bool {
+        let project = self.walk.project;
+        project.has_own_data()
+            && folder
+                .dir_metadata()
+                .is_ok_and(|found| project.is_own_data(&Metadata::of(&found).identity))
+    }
+
+    /// Shows what is not left out of a folder; the folders in it are left to be read.
+    fn go_through(&mut self, folder: &Folder, names: &[Name]) {
+        let mut folders = Vec::new();
+        let mut text = folder.path.relative().to_owned();
+        if !text.is_empty() {
+            text.push('/');
+        }
+        let base = text.len();
+        for name in names {
+            if self.walk.cancel.is_cancelled() {
+                return;
+            }
+            let is_folder = name.kind == WalkKind::Folder;
+            text.truncate(base);
+            text.push_str(&name.name.to_string_lossy());
+            match folder
+                .rules
+                .as_ref()
+                .map_or(Match::None, |rules| rules.matched(&text, is_folder))
+            {
+                Match::Ignore(()) => continue,
+                Match::None if name.hidden => continue,
+                Match::None | Match::Whitelist(()) => {}
+            }
+            let Some(path) = path_of(&folder.path, &name.name) else {
+                lock(self.unreadable).add(format!("/{}", shown_name(&text)));
+                continue;
+            };
+            if is_folder {
+                folders.push(Folder {
+                    path,
+                    rules: folder.rules.clone(),
+                });
+            } else {
+                self.show(&WalkEntry {
+                    path,
+                    kind: name.kind,
+                });
+            }
+        }
+        self.queue.add_folders(&mut folders);
+    }
+
+    fn show(&mut self, entry: &WalkEntry) {
+        self.load.add(ENTRY_COST);
+        (self.visit)(entry, self.load);
+    }
+
+    fn tell(&self, unreadable: &VPath) {
+        lock(self.unreadable).add(unreadable.to_string());
+    }
+}
+
+/// The path of something in a folder; `None` where none can be written.
+fn path_of(folder: &VPath, name: &OsStr) -> Option<VPath> {
+    let name = name.to_str()?;
+    if cfg!(windows) || folder.as_str().len() + name.len() >= MAX_PATH_BYTES {
+        return folder.join(name).ok();
+    }
+    Some(folder.child(name))
 }
 
 /// Locks a collection of hits. A visitor that panicked leaves counts that are still whole.

@@ -179,7 +179,7 @@ impl Place {
             told.push(format!("{read:?}"));
         }
         // The names of things, not what a link that may lead anywhere contains.
-        if let Ok(listing) = self.project.list(&path, 100) {
+        if let Ok(listing) = self.project.list(&path, 100, &CancellationToken::new()) {
             told.extend(listing.entries.into_iter().map(|entry| entry.name));
         }
         if let Ok(children) = self.project.children(&path, None, 100, &cancel) {

@@ -75,10 +75,12 @@ impl FileCalls {
     pub async fn list(&self, given: &str) -> Result<Value, ToolError> {
         let (asked, project) = (path(given)?, project(&self.context)?);
         let permit = self.context.permit.clone();
-        blocking(&self.context, move |_| {
+        blocking(&self.context, move |cancel| {
             let place = project.resolve(&asked).map_err(tool_error)?;
             permit.check(Access::Read, place.path.as_str())?;
-            let listing = project.list(&place.path, MAX_ENTRIES).map_err(tool_error)?;
+            let listing = project
+                .list(&place.path, MAX_ENTRIES, cancel)
+                .map_err(tool_error)?;
             if listing.total > MAX_ENTRIES {
                 let total = listing.total;
                 return Err(ToolError::execution(format!(

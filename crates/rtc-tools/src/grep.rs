@@ -132,7 +132,10 @@ impl Tool for Grep {
     }
 
     fn capabilities(&self) -> Capabilities {
-        files::capabilities()
+        Capabilities {
+            streaming: true,
+            ..files::capabilities()
+        }
     }
 
     fn subject(&self, args: &GrepArgs) -> Result<Subject, ToolError> {
@@ -144,16 +147,17 @@ impl Tool for Grep {
         context: CallContext,
         args: GrepArgs,
         _prepared: Option<Prepared>,
-        _progress: ProgressSender,
+        progress: ProgressSender,
     ) -> Result<String, ToolError> {
         let query = args.query()?;
         let project = files::project(&context)?;
         let permit = context.permit.clone();
-        files::blocking(&context, move |cancel| {
+        files::searching(&context, progress, move |cancel, told| {
             let place = project.resolve(&query.path).map_err(files::tool_error)?;
             permit.check(Access::Read, place.path.as_str())?;
             let permitted = |path: &VPath| permit.check(Access::Read, path.as_str()).is_ok();
-            let result = rtc_fs::grep(&project, &query, &permitted, cancel).map_err(files::tool_error)?;
+            let result = rtc_fs::grep_telling(&project, &query, &permitted, told, cancel)
+                .map_err(files::tool_error)?;
             Ok(files::with_note(result.render(), place.note))
         })
         .await

@@ -57,11 +57,11 @@ impl Tool for Ls {
         let path = files::path(&args.path)?;
         let project = files::project(&context)?;
         let permit = context.permit.clone();
-        files::blocking(&context, move |_| {
+        files::blocking(&context, move |cancel| {
             let place = project.resolve(&path).map_err(files::tool_error)?;
             permit.check(Access::Read, place.path.as_str())?;
             let listing = project
-                .list(&place.path, MAX_LISTED_ENTRIES)
+                .list(&place.path, MAX_LISTED_ENTRIES, cancel)
                 .map_err(files::tool_error)?;
             // What was really listed is what counts, should a link have taken the folder's place.
             if listing.path != place.path {

@@ -29,6 +29,10 @@ const NAMES: &[(&str, &str)] = &[
         "what grows with history, commits, space, and a durable step beside other engines",
     ),
     (
+        "files",
+        "grep, find, read, ls and edit on large folders and files, beside ripgrep, fd and cp",
+    ),
+    (
         WINDOW,
         "the window: first paint and memory beside a bare one, a call beside the same without",
     ),
@@ -174,6 +178,7 @@ mod tests {
           script  a script, cold and warm, its file calls, and its end at its deadline
           port    the port of serve: calls, recovery and many listeners, beside a bare WebSocket
           engine  what grows with history, commits, space, and a durable step beside other engines
+          files   grep, find, read, ls and edit on large folders and files, beside ripgrep, fd and cp
           window  the window: first paint and memory beside a bare one, a call beside the same without
 
         Builds in release, prints a table and keeps all samples as JSON in target/bench.

@@ -91,6 +91,16 @@ const LINUX: &[Need] = &[
         why: "a test counts the flushes to the device with it",
     },
     Need {
+        what: What::Program("rg"),
+        package: "ripgrep",
+        why: "a test compares what a search leaves out with it, and a benchmark its time",
+    },
+    Need {
+        what: What::Program("fdfind"),
+        package: "fd-find",
+        why: "a benchmark compares the time of a search for names with it",
+    },
+    Need {
         what: What::Program("chromium"),
         package: "chromium",
         why: "a test drives the page in it",

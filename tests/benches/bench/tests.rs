@@ -3,7 +3,9 @@
 use tempfile::TempDir;
 
 use super::figure::{Figure, Measured, Statistic};
-use super::{BENCHMARKS, Folders, Programs, Targets, call, engine, memory_folder, port, run, script, window};
+use super::{
+    BENCHMARKS, Folders, Programs, Targets, call, engine, files, memory_folder, port, run, script, window,
+};
 
 const TARGETS: &str = include_str!("../targets.toml");
 
@@ -29,6 +31,10 @@ fn check(benchmark: &str, figures: &[Figure]) {
                 assert!(samples.iter().all(|sample| sample.is_finite()), "{figure:?}")
             }
             Measured::One(value) => assert!(value.is_finite(), "{figure:?}"),
+            Measured::Not(why) if why == files::MISSING => {
+                assert!(std::env::var_os("CI").is_none(), "{figure:?}");
+                eprintln!("SKIPPED: {} was not measured: {why}", figure.name);
+            }
             Measured::Not(why) => assert!(why.contains("cannot be traced") || why == NO_PEERS, "{figure:?}"),
         }
     }
@@ -139,6 +145,28 @@ fn engine_runs() {
     // Two sessions with a hundred results, each stored twice.
     assert!(one("large") > 2.0 * 100.0 * 2.0 * 16.0 * 1024.0 / 1e6);
     assert!(one("space") > one("space_live"), "the reserve alone is more");
+}
+
+#[test]
+fn files_runs() {
+    let disk = TempDir::new().unwrap();
+    let effort = files::Effort {
+        pairs: 1,
+        files: [300, 400, 500],
+        entries: 50,
+        large: (2, 12_000_000),
+        edited: [20_000, 50_000],
+    };
+    let figures = files::measure(disk.path(), effort).unwrap_or_else(|error| panic!("{error:#}"));
+    check("files", &figures);
+    let figure = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap();
+    assert_eq!(
+        (figure("grep_small").count(), figure("read_anywhere").count()),
+        (Some(1), Some(6))
+    );
+    // What was made is there for the next run.
+    let again = files::measure(disk.path(), effort).unwrap();
+    assert_eq!(again.len(), figures.len());
 }
 
 #[test]

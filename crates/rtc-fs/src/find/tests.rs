@@ -201,9 +201,9 @@ proptest! {
         let cancel = CancellationToken::new();
         let query = FindQuery { head_limit: limit, ..FindQuery::new(glob.as_str()) };
         let pattern = PathPattern::parse(&glob).unwrap();
-        for entries in [0, 1_000] {
-            let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap().with_serial_entries(entries);
-            let result = find_by(&pattern, &query, &walk, EVERYTHING).unwrap();
+        for cost in [0, u64::MAX] {
+            let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap().with_serial_cost(cost);
+            let result = find_by(&pattern, &query, &walk, EVERYTHING, &|_| {}).unwrap();
             prop_assert_eq!(result.total, want.len() as u64);
             prop_assert_eq!(&paths(&result)[..], &want[..want.len().min(limit)]);
         }

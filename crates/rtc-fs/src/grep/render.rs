@@ -1,6 +1,6 @@
 //! A search result as the model reads it.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use super::{GrepFile, GrepHits, GrepLine, GrepResult, MAX_GREP_LINE_BYTES};
 use crate::VPath;
@@ -36,7 +36,7 @@ impl GrepResult {
                     text.push_str("--\n");
                 }
             }
-            write_line(text, line);
+            let _ = write!(text, "{line}");
             last = Some(line);
         }
     }
@@ -115,24 +115,26 @@ impl GrepResult {
     }
 }
 
-fn write_line(text: &mut String, line: &GrepLine) {
-    let mark = if line.is_match { ':' } else { '-' };
-    let _ = write!(text, "{}{mark}{}{mark}", line.path, line.number);
-    let Some(clip) = &line.clipped else {
-        text.push_str(&line.text);
-        return;
-    };
-    let shown = line.text.chars().count() as u64;
-    if clip.from > 1 {
-        text.push('…');
+/// As it stands in a result, see [`GrepResult::render`].
+impl fmt::Display for GrepLine {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mark = if self.is_match { ':' } else { '-' };
+        write!(text, "{}{mark}{}{mark}", self.path, self.number)?;
+        let Some(clip) = &self.clipped else {
+            return text.write_str(&self.text);
+        };
+        let shown = self.text.chars().count() as u64;
+        if clip.from > 1 {
+            text.write_char('…')?;
+        }
+        text.write_str(&self.text)?;
+        if clip.from + shown <= clip.length {
+            text.write_char('…')?;
+        }
+        text.write_str(" [clipped: ")?;
+        if let Some(column) = clip.column {
+            write!(text, "match at column {column}, ")?;
+        }
+        write!(text, "line has {} characters]", clip.length)
     }
-    text.push_str(&line.text);
-    if clip.from + shown <= clip.length {
-        text.push('…');
-    }
-    let _ = write!(text, " [clipped: ");
-    if let Some(column) = clip.column {
-        let _ = write!(text, "match at column {column}, ");
-    }
-    let _ = write!(text, "line has {} characters]", clip.length);
 }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::clip::{MAX_GREP_LINE_CHARS, clip};
 use super::{GrepLine, GrepOutput};
 use crate::VPath;
+use crate::walk::Told;
 
 /// What was found in one file.
 #[derive(Debug, Default)]
@@ -31,6 +32,8 @@ pub(crate) struct FileSink<'a> {
     pub(crate) output: GrepOutput,
     /// Lines to keep; the rest is only counted.
     pub(crate) keep: usize,
+    /// Gets each line that is kept.
+    pub(crate) told: Told<'a>,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) hits: FileHits,
 }
@@ -40,14 +43,15 @@ impl FileSink<'_> {
         self.hits.line_count += 1;
         if self.hits.lines.len() < self.keep {
             let (text, clipped) = clip(without_line_end(line), match_start);
-            let number = number.unwrap_or(0);
-            self.hits.lines.push(GrepLine {
+            let line = GrepLine {
                 path: self.path.clone(),
-                number,
+                number: number.unwrap_or(0),
                 text,
                 is_match,
                 clipped,
-            });
+            };
+            (self.told)(&line);
+            self.hits.lines.push(line);
         }
     }
 

@@ -448,23 +448,111 @@ fn refused_queries() {
     insta::assert_snapshot!(error(GrepQuery { path: vpath("/nope/x"), ..GrepQuery::new("a") }), @"`/nope/x` does not exist; the nearest folder that does is `/`");
 }
 
-/// A file is not read on after a cancellation.
+/// Gives text for ever, and cancels at the read with the number `at`; counts the reads.
+struct Endless<'a> {
+    text: &'a str,
+    at: usize,
+    reads: &'a mut usize,
+    cancel: &'a CancellationToken,
+}
+
+impl std::io::Read for Endless<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        *self.reads += 1;
+        assert!(*self.reads <= self.at, "it reads on");
+        if *self.reads == self.at {
+            self.cancel.cancel();
+        }
+        let mut written = 0;
+        for (into, byte) in buffer.iter_mut().zip(self.text.bytes().cycle()) {
+            *into = byte;
+            written += 1;
+        }
+        Ok(written)
+    }
+}
+
+/// Told by a count of reads: one that has begun is the last.
 #[test]
-fn cancelled_in_the_middle_of_a_file() {
-    let (_folder, project) = project(&[("a", &"needle\n".repeat(1_000_000))]);
+fn a_file_is_not_read_on_after_a_cancellation() {
+    for (text, multiline) in [
+        ("needle\n", false),
+        ("hay\n", false),
+        ("hay", false),
+        ("hay\n", true),
+    ] {
+        for at in [1, 2, 10] {
+            let query = GrepQuery {
+                multiline,
+                ..GrepQuery::new("needle")
+            };
+            let search = Search::new(&query, &|_| {}).unwrap();
+            let cancel = CancellationToken::new();
+            let mut reads = 0;
+            let endless = Endless {
+                text,
+                at,
+                reads: &mut reads,
+                cancel: &cancel,
+            };
+            let mut first = vec![0; FIRST_BYTES];
+            let reading = Reading::new(endless, 0, &mut first, &cancel);
+            search.search_in(reading, &mut search.searcher(), &vpath("/a"), 10, &cancel);
+            assert!(reads <= at, "{text:?} {at}");
+        }
+    }
+}
+
+/// Told by a count of lines: after the first one, which cancels, none is looked at.
+#[test]
+fn what_is_found_is_told_at_once_and_nothing_after_a_cancellation() {
+    let lines = "needle\n".repeat(100_000);
+    let (_folder, project) = project(&[("a", &lines), ("b", &lines), ("c", &lines)]);
     let cancel = CancellationToken::new();
-    let query = GrepQuery::new("needle");
-    let search = Search::new(&query).unwrap();
-    let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap();
-    cancel.cancel();
-    let searched = search.search(&walk, &mut search.searcher(), &vpath("/a"), 10);
-    assert_eq!((searched.bytes, searched.hits.match_count), (0, 0));
+    let told = Mutex::new(Vec::new());
+    let tell = |line: &dyn std::fmt::Display| {
+        lock(&told).push(line.to_string());
+        cancel.cancel();
+    };
+    let ended = grep_telling(&project, &GrepQuery::new("needle"), EVERYTHING, &tell, &cancel);
+    assert!(matches!(ended, Err(Error::Cancelled)));
+    let told = told.into_inner().unwrap();
+    assert!(told.len() == 1 && told[0].ends_with(":1:needle"), "{told:?}");
+}
+
+#[test]
+fn what_is_told_is_what_the_result_says() {
+    let (_folder, project) = song();
+    for output in [
+        GrepOutput::Content,
+        GrepOutput::FilesWithMatches,
+        GrepOutput::Count,
+    ] {
+        let query = GrepQuery {
+            output,
+            after: 1,
+            ..GrepQuery::new("[a-z]")
+        };
+        let told = Mutex::new(Vec::new());
+        let tell = |line: &dyn std::fmt::Display| lock(&told).push(line.to_string());
+        let result = grep_telling(&project, &query, EVERYTHING, &tell, &CancellationToken::new());
+        let text = result.unwrap().render();
+        let told = told.into_inner().unwrap();
+        assert!(!told.is_empty());
+        for line in told {
+            assert!(text.lines().any(|said| said == line), "{line} is not in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn cancelled_before_the_first_file() {
+    let (_folder, project) = song();
+    let cancel = CancellationToken::new();
     let permit = |_: &VPath| {
         cancel.cancel();
         true
     };
-    assert!(matches!(
-        grep(&project, &query, &permit, &cancel),
-        Err(Error::Cancelled)
-    ));
+    let ended = grep(&project, &GrepQuery::new("a"), &permit, &cancel);
+    assert!(matches!(ended, Err(Error::Cancelled)));
 }

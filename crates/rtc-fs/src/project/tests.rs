@@ -44,7 +44,9 @@ fn listings_are_sorted_and_bounded() {
         fs::write(folder.path().join("root/src/deep").join(name), "").unwrap();
     }
     let names = |limit| {
-        let listing = project.list(&path("/src/deep"), limit).unwrap();
+        let listing = project
+            .list(&path("/src/deep"), limit, &CancellationToken::new())
+            .unwrap();
         (
             listing
                 .entries
@@ -57,16 +59,18 @@ fn listings_are_sorted_and_bounded() {
     };
     assert_eq!(names(10), ("a b c".to_owned(), 3));
     assert_eq!(names(2), ("a b".to_owned(), 3));
-    let root = project.list(&VPath::root(), 10).unwrap();
+    let root = project
+        .list(&VPath::root(), 10, &CancellationToken::new())
+        .unwrap();
     let kinds: Vec<(&str, Kind)> = root
         .entries
         .iter()
         .map(|entry| (entry.name.as_str(), entry.kind))
         .collect();
     assert_eq!(kinds, [("readme.md", Kind::File), ("src", Kind::Folder)]);
-    insta::assert_snapshot!(project.list(&path("/src/depe/x"), 10).unwrap_err(), @"`/src/depe/x` does not exist; the nearest folder that does is `/src`");
-    insta::assert_snapshot!(project.list(&path("/readme.md"), 10).unwrap_err(), @"`/readme.md` is not a folder");
-    insta::assert_snapshot!(project.list(&path("/readme.md/x"), 10).unwrap_err(), @"`/readme.md` is not a folder");
+    insta::assert_snapshot!(project.list(&path("/src/depe/x"), 10, &CancellationToken::new()).unwrap_err(), @"`/src/depe/x` does not exist; the nearest folder that does is `/src`");
+    insta::assert_snapshot!(project.list(&path("/readme.md"), 10, &CancellationToken::new()).unwrap_err(), @"`/readme.md` is not a folder");
+    insta::assert_snapshot!(project.list(&path("/readme.md/x"), 10, &CancellationToken::new()).unwrap_err(), @"`/readme.md` is not a folder");
 }
 
 #[test]
@@ -128,7 +132,9 @@ mod links {
             project.resolve_new(&path("/code/new.rs")).unwrap().path,
             path("/src/new.rs")
         );
-        let listing = project.list(&VPath::root(), 100).unwrap();
+        let listing = project
+            .list(&VPath::root(), 100, &CancellationToken::new())
+            .unwrap();
         let code = listing.entries.iter().find(|entry| entry.name == "code").unwrap();
         assert_eq!((code.kind, code.target.as_deref()), (Kind::Link, Some("src")));
     }
@@ -157,7 +163,7 @@ mod links {
                 project.resolve_new(&path).unwrap_err(),
                 project.open_file(&path).unwrap_err(),
                 project.stat(&path).unwrap_err(),
-                project.list(&path, 10).unwrap_err(),
+                project.list(&path, 10, &CancellationToken::new()).unwrap_err(),
             ] {
                 assert!(matches!(error, Error::Outside { .. }), "{given}: {error}");
             }
@@ -311,9 +317,8 @@ fn walked(project: &Project) -> Vec<String> {
     let walk = crate::walk::Walk::begin(project, &VPath::root(), &cancel).unwrap();
     let seen = std::sync::Mutex::new(Vec::new());
     walk.run(|| {
-        |entry: &crate::walk::WalkEntry| {
+        |entry: &crate::walk::WalkEntry, _: &crate::walk::Load<'_>| {
             seen.lock().unwrap().push(entry.path.to_string());
-            0
         }
     })
     .unwrap();

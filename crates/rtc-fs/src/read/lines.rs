@@ -12,6 +12,9 @@ use crate::{Error, VPath};
 /// Buffer for reading large files, 256 KiB.
 pub(super) const BUFFER_BYTES: usize = 256 << 10;
 
+/// What a line costs beside its text: without, a window of empty lines would have no bound.
+const LINE_COST: usize = 16;
+
 /// What was asked for.
 pub(super) struct Request<'a> {
     pub(super) offset: i64,
@@ -156,7 +159,7 @@ pub(super) fn collect(
         let Some(line) = next_line(reader, request.cancel)? else {
             break;
         };
-        bytes += line.bytes.len();
+        bytes += line.bytes.len() + LINE_COST;
         lines.push(line);
     }
     if lines.is_empty() && skipped > 0 {

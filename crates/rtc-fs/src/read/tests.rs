@@ -256,3 +256,103 @@ proptest! {
         }
     }
 }
+
+/// Gives one byte for ever, and cancels at the read with the number `at`; one that has begun is the last.
+struct Endless<'a> {
+    byte: u8,
+    at: usize,
+    reads: usize,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for Endless<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.reads += 1;
+        assert!(self.reads <= self.at, "it reads on");
+        if self.reads == self.at {
+            self.cancel.cancel();
+        }
+        buffer.fill(self.byte);
+        Ok(buffer.len())
+    }
+}
+
+/// Told by a count of reads.
+#[test]
+fn nothing_is_read_after_a_cancellation() {
+    for at in [1, 2, 10] {
+        let lines = |skip, limit, byte| {
+            let cancel = CancellationToken::new();
+            let endless = Endless {
+                byte,
+                at,
+                reads: 0,
+                cancel: &cancel,
+            };
+            let mut reader = BufReader::with_capacity(lines::BUFFER_BYTES, endless);
+            let request = Request {
+                offset: 1,
+                limit,
+                cancel: &cancel,
+            };
+            collect(&mut reader, skip, &request).map(|collected| collected.lines.len())
+        };
+        assert!(matches!(lines(u64::MAX, 1, b'\n'), Err(lines::Failed::Cancelled)));
+        assert!(matches!(
+            lines(0, usize::MAX, b'x'),
+            Err(lines::Failed::Cancelled)
+        ));
+        let cancel = CancellationToken::new();
+        let endless = || Endless {
+            byte: b'\n',
+            at,
+            reads: 0,
+            cancel: &cancel,
+        };
+        let mut reader = BufReader::with_capacity(lines::BUFFER_BYTES, endless());
+        assert!(matches!(
+            count_lines(&mut reader, &cancel),
+            Err(lines::Failed::Cancelled)
+        ));
+    }
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let mut nothing = Endless {
+        byte: b'\n',
+        at: 0,
+        reads: 0,
+        cancel: &cancel,
+    };
+    let read = read_all(&mut nothing, 0, u64::MAX, &path("/a"), &cancel);
+    assert!(matches!(read, Err(Error::Cancelled)));
+}
+
+/// As one that grows while it is read, or a file of the system that does not tell its size.
+#[test]
+fn a_file_that_is_larger_than_it_says_is_streamed() {
+    let (folder, project) = project();
+    let content = "line\n".repeat(usize::try_from(MAX_WHOLE_BYTES).unwrap() / 5 + 10);
+    fs::write(folder.path().join("a.txt"), &content).unwrap();
+    let mut opened = project.open_file(&path("/a.txt")).unwrap();
+    opened.identity.size = 0;
+    let cancel = CancellationToken::new();
+    let request = Request {
+        offset: 2,
+        limit: 1,
+        cancel: &cancel,
+    };
+    let window = whole(opened, &request).unwrap();
+    assert_eq!(texts(&window), [(2, "line")]);
+    assert_eq!((window.hash, window.total_lines), (None, None));
+}
+
+#[test]
+fn a_window_of_empty_lines_is_bounded() {
+    let lines = MAX_WINDOW_BYTES / 16;
+    let content = "\n".repeat(lines + 10);
+    let window = read(content.as_bytes(), 1, usize::MAX).unwrap();
+    assert_eq!(
+        (window.lines.len(), window.next_offset),
+        (lines, Some(lines as i64 + 1))
+    );
+}

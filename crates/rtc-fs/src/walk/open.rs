@@ -3,26 +3,47 @@
 use std::fs::File;
 use std::io;
 
+use cap_std::fs::Dir;
+
+use crate::resolve::{Target, locate};
 use crate::{Error, Project, VPath};
 
 /// Opens the file at `path`, whose spelling a walk gave: no name of it is a link, and if one has become a link since,
-/// the file is not opened. Neither is anything that is not a regular file.
-pub(crate) fn open_file(project: &Project, path: &VPath) -> io::Result<File> {
+/// the file is not opened. Neither is anything that is not a regular file. With it comes its size in bytes.
+pub(crate) fn open_file(project: &Project, path: &VPath) -> io::Result<(File, u64)> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::OFlags;
         // Without waiting: what was a file may have become a pipe.
         if let Some(opened) = beneath(project, path, OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK) {
             let file = opened?;
-            return if file.metadata()?.is_file() {
-                Ok(file)
+            let found = file.metadata()?;
+            return if found.is_file() {
+                Ok((file, found.len()))
             } else {
                 Err(swapped())
             };
         }
     }
     match project.open_file(path) {
-        Ok(opened) if opened.path == *path => Ok(opened.file),
+        Ok(opened) if opened.path == *path => Ok((opened.file, opened.identity.size)),
+        Ok(_) => Err(swapped()),
+        Err(Error::Io { source, .. }) => Err(source),
+        Err(_) => Err(swapped()),
+    }
+}
+
+/// Opens the folder at `path`, whose spelling a walk gave, in the same way.
+pub(super) fn open_folder(project: &Project, path: &VPath) -> io::Result<Dir> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::OFlags;
+        if let Some(opened) = beneath(project, path, OFlags::RDONLY | OFlags::DIRECTORY) {
+            return opened.map(Dir::from_std_file);
+        }
+    }
+    match locate(project, path) {
+        Ok(place) if place.folder_path == *path && matches!(place.target, Target::Folder) => Ok(place.folder),
         Ok(_) => Err(swapped()),
         Err(Error::Io { source, .. }) => Err(source),
         Err(_) => Err(swapped()),
@@ -59,7 +80,7 @@ fn beneath(project: &Project, path: &VPath, flags: rustix::fs::OFlags) -> Option
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(
         project.dir(),
-        path.relative(),
+        if path.is_root() { "." } else { path.relative() },
         flags | OFlags::CLOEXEC,
         Mode::empty(),
         resolve,

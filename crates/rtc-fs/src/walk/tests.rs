@@ -36,7 +36,7 @@ pub(crate) fn vpath(path: &str) -> VPath {
 fn seen(walk: &Walk<'_>) -> Vec<String> {
     let seen = Mutex::new(BTreeSet::new());
     let visitor = || {
-        |entry: &WalkEntry| {
+        |entry: &WalkEntry, _: &Load<'_>| {
             let mark = match entry.kind {
                 WalkKind::File => "",
                 WalkKind::Folder => "/",
@@ -48,7 +48,6 @@ fn seen(walk: &Walk<'_>) -> Vec<String> {
                 "{} was shown twice",
                 entry.path
             );
-            0
         }
     };
     walk.run(visitor).unwrap();
@@ -58,9 +57,9 @@ fn seen(walk: &Walk<'_>) -> Vec<String> {
 fn walked(project: &Project, path: &str) -> Vec<String> {
     let cancel = CancellationToken::new();
     let walk = || Walk::begin(project, &vpath(path), &cancel).unwrap();
-    let serial = seen(&walk().with_serial_entries(usize::MAX));
+    let serial = seen(&walk().with_serial_cost(u64::MAX));
     assert_eq!(
-        seen(&walk().with_serial_entries(0)),
+        seen(&walk().with_serial_cost(0)),
         serial,
         "several threads see the same"
     );
@@ -121,6 +120,27 @@ fn ignore_rules() {
             &[(".git/info/exclude", "a"), ("a", ""), ("b", "")],
             "/",
             "/b",
+        ),
+        (
+            "a repository in another one has git's rules of its own",
+            &[
+                (".gitignore", "*.log"),
+                (".git/info/exclude", "*.txt"),
+                (".ignore", "*.x"),
+                ("in/.git/HEAD", ""),
+                ("in/a.log", ""),
+                ("in/b.txt", ""),
+                ("in/c.x", ""),
+                ("in/d/a.log", ""),
+            ],
+            "/",
+            "/in/ /in/a.log /in/b.txt /in/d/ /in/d/a.log",
+        ),
+        (
+            "also where the walk begins in it",
+            &[(".gitignore", "*.log"), ("in/.git/HEAD", ""), ("in/d/a.log", "")],
+            "/in/d",
+            "/in/d/a.log",
         ),
         (
             "hidden, let in",
@@ -269,11 +289,11 @@ fn a_name_that_is_no_unicode_is_counted_and_named() {
     let (folder, project) = project(&[("a", "")]);
     fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9")), "").unwrap();
     let cancel = CancellationToken::new();
-    for entries in [0, 100] {
+    for cost in [0, u64::MAX] {
         let walk = Walk::begin(&project, &VPath::root(), &cancel)
             .unwrap()
-            .with_serial_entries(entries);
-        let unreadable = walk.run(|| |_: &WalkEntry| 0).unwrap().unreadable;
+            .with_serial_cost(cost);
+        let unreadable = walk.run(|| |_: &WalkEntry, _: &Load<'_>| {}).unwrap().unreadable;
         assert_eq!(
             unreadable.note().unwrap(),
             "1 path could not be read: /caf\u{fffd}"
@@ -286,17 +306,16 @@ fn a_cancelled_walk_visits_nothing_more() {
     let files: Vec<String> = (0..200).map(|number| format!("f{number}")).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|name| (name.as_str(), "")).collect();
     let (_folder, project) = project(&files);
-    for entries in [0, 1_000] {
+    for cost in [0, u64::MAX] {
         let cancel = CancellationToken::new();
         let visits = AtomicU64::new(0);
         let walk = Walk::begin(&project, &VPath::root(), &cancel)
             .unwrap()
-            .with_serial_entries(entries);
+            .with_serial_cost(cost);
         let ended = walk.run(|| {
-            |_: &WalkEntry| {
+            |_: &WalkEntry, _: &Load<'_>| {
                 visits.fetch_add(1, Ordering::Relaxed);
                 cancel.cancel();
-                0
             }
         });
         assert!(matches!(ended, Err(Error::Cancelled)));
@@ -312,14 +331,14 @@ fn others_join_when_much_is_read() {
     let cancel = CancellationToken::new();
     let walk = Walk::begin(&project, &VPath::root(), &cancel)
         .unwrap()
-        .with_serial_entries(100);
-    for (bytes, threads) in [(0, 1), (SERIAL_BYTES, 4)] {
+        .with_serial_cost(SERIAL_COST);
+    for (bytes, threads) in [(0, 1), (SERIAL_COST, 4)] {
         let (visitors, visits) = (AtomicU64::new(0), AtomicU64::new(0));
         walk.run(|| {
             visitors.fetch_add(1, Ordering::Relaxed);
-            |_: &WalkEntry| {
+            |_: &WalkEntry, load: &Load<'_>| {
                 visits.fetch_add(1, Ordering::Relaxed);
-                bytes
+                load.add(bytes);
             }
         })
         .unwrap();

@@ -1,13 +1,10 @@
 //! What a walk could not read.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde::Serialize;
 
 use super::count;
-use crate::VPath;
-use crate::path::shown_name;
 
 /// How many are named; the others are only counted.
 const MAX_NAMED: usize = 3;
@@ -52,23 +49,6 @@ impl Unreadable {
                 names.join(", ")
             )
         })
-    }
-}
-
-/// A path of this machine below `root` as it is shown, whatever its name is made of.
-pub(super) fn name(root: &Path, path: &Path) -> String {
-    let below = path.strip_prefix(root).unwrap_or(path);
-    format!("/{}", shown_name(&below.to_string_lossy()))
-}
-
-/// The path that an error of the walker is about; where it names none, where the walk began.
-pub(super) fn name_of(root: &Path, error: &ignore::Error, start: &VPath) -> String {
-    match error {
-        ignore::Error::WithPath { path, .. } => name(root, path),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            name_of(root, err, start)
-        }
-        _ => start.to_string(),
     }
 }
 

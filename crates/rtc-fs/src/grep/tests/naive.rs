@@ -58,9 +58,9 @@ proptest! {
         let want = naive(&files, &query);
         let cancel = CancellationToken::new();
         let mut results = Vec::new();
-        for entries in [0, 1_000] {
-            let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap().with_serial_entries(entries);
-            results.push(Search::new(&query).unwrap().run(&walk, EVERYTHING).unwrap());
+        for cost in [0, u64::MAX] {
+            let walk = Walk::begin(&project, &VPath::root(), &cancel).unwrap().with_serial_cost(cost);
+            results.push(Search::new(&query, &|_| {}).unwrap().run(&walk, EVERYTHING).unwrap());
         }
         prop_assert_eq!(&results[0], &results[1]);
         let result = results.remove(0);
