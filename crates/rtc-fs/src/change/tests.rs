@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod encodings;
+
 struct Folder {
     directory: tempfile::TempDir,
     project: Project,
