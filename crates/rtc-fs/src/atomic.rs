@@ -201,7 +201,7 @@ struct Site {
     path: VPath,
     temporary: String,
     /// Folders that were made for the change, outermost first, each with its parent.
-    made: Vec<(Dir, String)>,
+    made: Vec<(Dir, OsString)>,
 }
 
 impl Site {
@@ -220,7 +220,7 @@ impl Site {
         }
         let name = match &place.target {
             Target::Leaf { name, .. } => name.clone(),
-            Target::Folder | Target::Missing { .. } => mark.path.file_name().ok_or_else(changed)?.into(),
+            Target::Folder | Target::Missing { .. } => mark.path.native_name().ok_or_else(changed)?,
         };
         let missing = match (&place.target, mark.before) {
             (Target::Missing { names }, Before::Absent) => &names[..names.len() - 1],
@@ -244,7 +244,7 @@ impl Site {
         Ok(site)
     }
 
-    fn make_folder(&mut self, name: &str) -> Result<(), Error> {
+    fn make_folder(&mut self, name: &OsStr) -> Result<(), Error> {
         let failed = |source| Error::from_io(&self.path, source);
         match self.folder.create_dir(name) {
             Ok(()) => {}

@@ -52,7 +52,7 @@ pub(crate) struct WalkEntry {
 /// What a walk tells besides its entries.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WalkTotals {
-    /// Folders that could not be read, and entries whose name no [`VPath`] can hold.
+    /// Folders that could not be read.
     pub(crate) unreadable: Unreadable,
 }
 
@@ -284,9 +284,7 @@ impl<'a> Walk<'a> {
     }
 
     fn on_disk(&self, path: &VPath) -> PathBuf {
-        let mut full = self.project.real_root().to_owned();
-        full.extend(path.segments());
-        full
+        self.project.real_root().join(path.native())
     }
 
     /// Another limit between one thread and several.
@@ -319,12 +317,7 @@ fn is_own_data(project: &Project, entry: &DirEntry) -> bool {
 
 /// What a path of this machine below `root` is called in the project.
 fn virtual_path(root: &Path, path: &Path) -> Option<VPath> {
-    let relative = path.strip_prefix(root).ok()?.to_str()?;
-    if cfg!(windows) {
-        VPath::parse(&relative.replace('\\', "/")).ok()
-    } else {
-        VPath::parse(relative).ok()
-    }
+    Some(VPath::of_native(path.strip_prefix(root).ok()?))
 }
 
 /// Locks a collection of hits. A visitor that panicked leaves counts that are still whole.

@@ -47,7 +47,7 @@ pub(crate) fn is_there(project: &Project, path: &VPath) -> bool {
     project
         .resolve(&folder)
         .is_ok_and(|resolved| resolved.path == folder)
-        && project.dir().symlink_metadata(path.relative()).is_ok()
+        && project.dir().symlink_metadata(path.native()).is_ok()
 }
 
 /// One system call instead of one for each name; `None` where the kernel does not have it or a sandbox forbids it.
@@ -59,7 +59,7 @@ fn beneath(project: &Project, path: &VPath, flags: rustix::fs::OFlags) -> Option
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(
         project.dir(),
-        path.relative(),
+        path.native(),
         flags | OFlags::CLOEXEC,
         Mode::empty(),
         resolve,

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::count;
 use crate::VPath;
-use crate::path::shown_name;
+use crate::spelling::spelled;
 
 /// How many are named; the others are only counted.
 const MAX_NAMED: usize = 3;
 
-/// Files and folders that could not be read, or whose name is not valid Unicode: how many, and the first by name.
+/// Files and folders that could not be read: how many, and the first by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Unreadable {
     /// How many there are.
@@ -58,7 +58,7 @@ impl Unreadable {
 /// A path of this machine below `root` as it is shown, whatever its name is made of.
 pub(super) fn name(root: &Path, path: &Path) -> String {
     let below = path.strip_prefix(root).unwrap_or(path);
-    format!("/{}", shown_name(&below.to_string_lossy()))
+    format!("/{}", spelled(below.as_os_str()))
 }
 
 /// The path that an error of the walker is about; where it names none, where the walk began.
