@@ -1,5 +1,6 @@
 //! Making folders, and moving and removing what is there. Each file that leaves its place is kept for an undo.
 
+use std::ffi::OsString;
 use std::io;
 
 use cap_fs_ext::DirExt as _;
@@ -80,7 +81,7 @@ impl Project {
     /// As [`Project::resolve`], and [`Error::IsLink`] for a link at or below the path, [`Error::NotRegular`],
     /// [`Error::TooMany`] above [`MAX_ARRANGED`], [`Error::InvalidPath`] for the root.
     pub fn gather(&self, path: &VPath, cancel: &CancellationToken) -> Result<Gathered, Error> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        let (Some(parent), Some(name)) = (path.parent(), path.native_name()) else {
             return Err(Error::InvalidPath {
                 given: path.to_string(),
                 reason: "it is the project folder itself".to_owned(),
@@ -91,7 +92,7 @@ impl Project {
             && matches!(outer.target, Target::Folder)
             && outer
                 .folder
-                .symlink_metadata(name)
+                .symlink_metadata(&name)
                 .is_ok_and(|metadata| metadata.is_symlink())
         {
             return Err(Error::IsLink {
@@ -182,14 +183,7 @@ impl Project {
                 reason: format!("it is inside of `{from}`, which is to be moved there"),
             });
         }
-        let moved = |path: &VPath| {
-            let below = path.as_str().strip_prefix(from.as_str()).unwrap_or_default();
-            below
-                .split('/')
-                .filter(|name| !name.is_empty())
-                .fold(real.clone(), |path, name| path.child(name))
-        };
-        Ok(gathered.paths().map(moved).collect())
+        Ok(gathered.paths().map(|path| path.moved(from, &real)).collect())
     }
 
     /// Moves what was gathered to `to`, where nothing may be; folders on the way are made.
@@ -258,15 +252,15 @@ impl Project {
     }
 
     /// The open folder of something that was gathered, and its name in it.
-    fn outer(&self, path: &VPath) -> Result<(Dir, String), Error> {
+    fn outer(&self, path: &VPath) -> Result<(Dir, OsString), Error> {
         let changed = || Error::ChangedSince { path: path.clone() };
-        let (parent, name) = path.parent().zip(path.file_name()).ok_or_else(changed)?;
+        let (parent, name) = path.parent().zip(path.native_name()).ok_or_else(changed)?;
         let place = locate(self, &parent)?;
         // A link on the way by now would mean another place than the one that was permitted.
         if place.path() != parent || !matches!(place.target, Target::Folder) {
             return Err(changed());
         }
-        Ok((place.folder, name.to_owned()))
+        Ok((place.folder, name))
     }
 
     fn kept_file(&self, path: &VPath, limit: u64, cancel: &CancellationToken) -> Result<KeptFile, Error> {
@@ -288,7 +282,7 @@ impl Project {
 struct KeptFile {
     path: VPath,
     folder: Dir,
-    name: String,
+    name: OsString,
     metadata: Metadata,
     bytes: Vec<u8>,
     hash: Hash,
@@ -363,21 +357,15 @@ fn gather_below(
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let Some(name) = name.to_str() else {
-            return Err(Error::InvalidPath {
-                given: path.child(&name.to_string_lossy()).to_string(),
-                reason: "its name is not Unicode".to_owned(),
-            });
-        };
-        let inner = path.child(name);
-        let metadata = Metadata::of(&folder.symlink_metadata(name).map_err(failed)?);
+        let inner = path.child(&name);
+        let metadata = Metadata::of(&folder.symlink_metadata(&name).map_err(failed)?);
         if project.is_own_data(&metadata.identity) {
             return Err(Error::OwnData { path: inner });
         }
         let kind = metadata.kind;
         add(entries, asked, inner.clone(), kind)?;
         if kind == Kind::Folder {
-            let below = folder.open_dir_nofollow(name).map_err(failed)?;
+            let below = folder.open_dir_nofollow(&name).map_err(failed)?;
             gather_below(project, &below, &inner, asked, entries, cancel)?;
         }
     }
@@ -385,7 +373,7 @@ fn gather_below(
 }
 
 /// Makes the folders that are missing below a place, and gives the last one.
-fn make_folders(place: &Place, names: &[String], made: &mut dyn FnMut(&VPath)) -> Result<Dir, Error> {
+fn make_folders(place: &Place, names: &[OsString], made: &mut dyn FnMut(&VPath)) -> Result<Dir, Error> {
     let path = place.path();
     let failed = |source| Error::from_io(&path, source);
     let mut folder = place.folder.try_clone().map_err(failed)?;

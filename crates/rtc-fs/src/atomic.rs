@@ -190,7 +190,7 @@ struct Site {
     path: VPath,
     temporary: String,
     /// Folders that were made for the change, outermost first, each with its parent.
-    made: Vec<(Dir, String)>,
+    made: Vec<(Dir, OsString)>,
 }
 
 impl Site {
@@ -209,7 +209,7 @@ impl Site {
         }
         let name = match &place.target {
             Target::Leaf { name, .. } => name.clone(),
-            Target::Folder | Target::Missing { .. } => mark.path.file_name().ok_or_else(changed)?.into(),
+            Target::Folder | Target::Missing { .. } => mark.path.native_name().ok_or_else(changed)?,
         };
         let missing = match (&place.target, mark.before) {
             (Target::Missing { names }, Before::Absent) => &names[..names.len() - 1],
@@ -233,7 +233,7 @@ impl Site {
         Ok(site)
     }
 
-    fn make_folder(&mut self, name: &str) -> Result<(), Error> {
+    fn make_folder(&mut self, name: &OsStr) -> Result<(), Error> {
         let failed = |source| Error::from_io(&self.path, source);
         match self.folder.create_dir(name) {
             Ok(()) => {}
@@ -575,7 +575,7 @@ fn tidy_up(
         // The file was to be removed.
         let moved_away = Hash::of_file(&mut left, mark.path, &CancellationToken::new())?;
         if moved_away != before && moved_away != mark.intended {
-            let name = mark.path.file_name().unwrap_or_default();
+            let name = mark.path.native_name().unwrap_or_default();
             return match rename_to_nothing_in(folder, mark.temporary.as_ref(), folder, name.as_ref()) {
                 Ok(()) => Ok(found),
                 Err(error) => Err(failed(error)),

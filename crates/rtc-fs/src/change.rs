@@ -243,7 +243,7 @@ impl Project {
     ///
     /// # Errors
     /// As [`Project::resolve_new`], and [`Error::IsFolder`], [`Error::Exists`], [`Error::Binary`],
-    /// [`Error::TooLarge`], [`Error::UnsupportedEncoding`], [`Error::Unencodable`].
+    /// [`Error::TooLarge`], [`Error::UnsupportedEncoding`], [`Error::Unencodable`], [`Error::DamagedText`].
     pub fn plan_write(
         &self,
         path: &VPath,
@@ -281,6 +281,7 @@ impl Project {
         };
         drop(old);
         let whole = mode != WriteMode::Append;
+        let encoding = if whole { encoding.mended() } else { encoding };
         let pieces = vec![Piece {
             range: raw,
             with: encoded,
@@ -294,7 +295,7 @@ impl Project {
     /// # Errors
     /// As [`Project::resolve`], and [`Error::NoMatch`], [`Error::Ambiguous`], [`Error::EmptySearch`],
     /// [`Error::NothingToChange`], [`Error::IsFolder`], [`Error::Binary`], [`Error::TooLarge`],
-    /// [`Error::UnsupportedEncoding`], [`Error::Unencodable`].
+    /// [`Error::UnsupportedEncoding`], [`Error::Unencodable`], [`Error::DamagedText`].
     pub fn plan_edit(
         &self,
         path: &VPath,
@@ -347,11 +348,13 @@ impl Project {
         let raw = encoding.raw_offsets(&found.bytes[mark..], &offsets);
         let mut pieces = Vec::with_capacity(spans.len());
         for (span, raw) in spans.iter().zip(raw.chunks_exact(2)) {
+            let range = mark + raw[0]..mark + raw[1];
+            let is_damaged = matches!(encoding, Encoding::DamagedUtf8 { .. });
+            if is_damaged && std::str::from_utf8(&found.bytes[range.clone()]).is_err() {
+                return Err(Error::DamagedText { path });
+            }
             let with = encode(&path, encoding, &span.with)?;
-            pieces.push(Piece {
-                range: mark + raw[0]..mark + raw[1],
-                with,
-            });
+            pieces.push(Piece { range, with });
         }
         drop(text);
         let replaced = spans.len() as u64;
@@ -415,6 +418,9 @@ fn encoding_of(found: &Current) -> Result<Encoding, Error> {
 
 fn encode(path: &VPath, encoding: Encoding, text: &str) -> Result<Vec<u8>, Error> {
     encoding.encode(text).map_err(|error| match error {
+        EncodeError::Character(_) if matches!(encoding, Encoding::DamagedUtf8 { .. }) => {
+            Error::DamagedText { path: path.clone() }
+        }
         EncodeError::Character(character) => Error::Unencodable {
             path: path.clone(),
             encoding: encoding.name(),

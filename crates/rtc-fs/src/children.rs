@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 use cap_std::fs::{Dir, DirEntry};
 use tokio_util::sync::CancellationToken;
 
-use crate::path::shown_os_name;
 use crate::resolve::{Target, locate};
+use crate::spelling::spelled;
 use crate::stat::Metadata;
 use crate::{Error, Kind, Project, VPath};
 
@@ -27,7 +27,7 @@ pub struct Children {
 /// A child of a folder, links not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Child {
-    /// Its name, as it is written in a path: what cannot be written is escaped.
+    /// Its name, as it is spelled in a [`VPath`].
     pub name: String,
     /// What it is.
     pub kind: Kind,
@@ -66,7 +66,7 @@ impl Project {
         }
         let key = |entry: DirEntry| {
             let name = entry.file_name();
-            let shown = shown_os_name(&name).into_owned();
+            let shown = spelled(&name).into_owned();
             after
                 .is_none_or(|after| shown.as_str() > after)
                 .then_some((shown, name))
@@ -87,7 +87,7 @@ impl Project {
             items.push(Child {
                 name: shown,
                 kind,
-                target: target.map(|target| shown_os_name(target.as_os_str()).into_owned()),
+                target: target.map(|target| spelled(target.as_os_str()).into_owned()),
                 size: found
                     .as_ref()
                     .filter(|_| kind == Kind::File)

@@ -20,6 +20,12 @@ pub enum Encoding {
     Utf8,
     /// UTF-8 with a byte order mark.
     Utf8Bom,
+    /// UTF-8 with a few bytes that are none. Each run of them is U+FFFD in the text, keeps its bytes in the file, and is
+    /// never written.
+    DamagedUtf8 {
+        /// Whether there is a byte order mark.
+        marked: bool,
+    },
     /// UTF-16, little end first, with its byte order mark.
     Utf16Le,
     /// UTF-16, big end first, with its byte order mark.
@@ -52,6 +58,8 @@ impl Encoding {
         match self {
             Self::Utf8 => "UTF-8",
             Self::Utf8Bom => "UTF-8 with BOM",
+            Self::DamagedUtf8 { marked: false } => "damaged UTF-8",
+            Self::DamagedUtf8 { marked: true } => "damaged UTF-8 with BOM",
             Self::Utf16Le => "UTF-16 LE",
             Self::Utf16Be => "UTF-16 BE",
             Self::Legacy(name) => name,
@@ -61,8 +69,8 @@ impl Encoding {
     /// Bytes before the text.
     pub(crate) fn mark(self) -> &'static [u8] {
         match self {
-            Self::Utf8 | Self::Legacy(_) => b"",
-            Self::Utf8Bom => UTF8_BOM,
+            Self::Utf8 | Self::DamagedUtf8 { marked: false } | Self::Legacy(_) => b"",
+            Self::Utf8Bom | Self::DamagedUtf8 { marked: true } => UTF8_BOM,
             Self::Utf16Le => b"\xFF\xFE",
             Self::Utf16Be => b"\xFE\xFF",
         }
@@ -73,17 +81,27 @@ impl Encoding {
         matches!(self, Self::Utf8 | Self::Utf8Bom)
     }
 
+    /// This encoding once the whole text is written anew: then nothing is damaged any more.
+    pub(crate) fn mended(self) -> Self {
+        match self {
+            Self::DamagedUtf8 { marked: false } => Self::Utf8,
+            Self::DamagedUtf8 { marked: true } => Self::Utf8Bom,
+            other => other,
+        }
+    }
+
     /// The decoder of this encoding.
     pub(crate) fn standard(self) -> &'static Legacy {
         match self {
-            Self::Utf8 | Self::Utf8Bom => encoding_rs::UTF_8,
+            Self::Utf8 | Self::Utf8Bom | Self::DamagedUtf8 { .. } => encoding_rs::UTF_8,
             Self::Utf16Le => encoding_rs::UTF_16LE,
             Self::Utf16Be => encoding_rs::UTF_16BE,
             Self::Legacy(name) => Legacy::for_label(name.as_bytes()).unwrap_or(encoding_rs::WINDOWS_1252),
         }
     }
 
-    /// The text of a whole file, without its mark. Bytes that [`detect`] has accepted decode without loss.
+    /// The text of a whole file, without its mark. Bytes that [`detect`] has accepted decode without loss, but for those
+    /// that damage UTF-8.
     pub fn decode(self, bytes: &[u8]) -> Cow<'_, str> {
         let bytes = bytes.strip_prefix(self.mark()).unwrap_or(bytes);
         self.standard().decode_without_bom_handling(bytes).0
@@ -93,6 +111,11 @@ impl Encoding {
     pub(crate) fn encode(self, text: &str) -> Result<Vec<u8>, EncodeError> {
         match self {
             Self::Utf8 | Self::Utf8Bom => Ok(text.as_bytes().to_vec()),
+            // Whoever writes it means a byte that cannot be told from others.
+            Self::DamagedUtf8 { .. } if text.contains(char::REPLACEMENT_CHARACTER) => {
+                Err(EncodeError::Character(char::REPLACEMENT_CHARACTER))
+            }
+            Self::DamagedUtf8 { .. } => Ok(text.as_bytes().to_vec()),
             Self::Utf16Le => Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
             Self::Utf16Be => Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
             Self::Legacy(_) => self.encode_legacy(text),
@@ -101,8 +124,7 @@ impl Encoding {
 
     fn encode_legacy(self, text: &str) -> Result<Vec<u8>, EncodeError> {
         let standard = self.standard();
-        // ISO-2022-JP switches between character sets, so a piece depends on what is before it.
-        if standard.output_encoding() != standard || standard == encoding_rs::ISO_2022_JP {
+        if standard.output_encoding() != standard {
             return Err(EncodeError::Encoding);
         }
         let (bytes, _, lossy) = standard.encode(text);
@@ -118,8 +140,10 @@ impl Encoding {
 
     /// Where in the bytes after the mark the text has the given offsets, which ascend and are at characters.
     pub(crate) fn raw_offsets(self, bytes: &[u8], text_offsets: &[usize]) -> Vec<usize> {
-        if self.is_utf8() {
-            return text_offsets.to_vec();
+        match self {
+            Self::Utf8 | Self::Utf8Bom => return text_offsets.to_vec(),
+            Self::DamagedUtf8 { .. } => return damaged_offsets(bytes, text_offsets),
+            Self::Utf16Le | Self::Utf16Be | Self::Legacy(_) => {}
         }
         let mut decoder = self.standard().new_decoder_without_bom_handling();
         // Room for what one byte can bring: the end of one character and the whole of another.
@@ -144,8 +168,26 @@ impl Serialize for Encoding {
     }
 }
 
-/// Says what `bytes` are: by byte order mark, else valid UTF-8, else a legacy encoding that decodes without
-/// errors and without control characters, else binary.
+/// As [`Encoding::raw_offsets`], where each run of bytes that are no UTF-8 is U+FFFD in the text.
+fn damaged_offsets(bytes: &[u8], text_offsets: &[usize]) -> Vec<usize> {
+    let mut wanted = text_offsets.iter().peekable();
+    let (mut raw, mut text) = (0, 0);
+    let mut found = Vec::with_capacity(text_offsets.len());
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid().len();
+        while let Some(offset) = wanted.next_if(|offset| **offset <= text + valid) {
+            found.push(raw + offset - text);
+        }
+        raw += valid + chunk.invalid().len();
+        text += valid + char::REPLACEMENT_CHARACTER.len_utf8();
+    }
+    found.resize(text_offsets.len(), bytes.len());
+    found
+}
+
+/// Says what `bytes` are: by byte order mark, else valid UTF-8, else UTF-8 with little damage (of the characters
+/// that are not ASCII, no more are wrong than half of those that are right; behind a byte order mark, any number), else
+/// a legacy encoding that decodes without errors and without control characters, else binary.
 ///
 /// `whole` says that nothing follows; without it a character cut off at the end is no error.
 pub fn detect(bytes: &[u8], whole: bool) -> Detected {
@@ -170,28 +212,48 @@ pub fn detect(bytes: &[u8], whole: bool) -> Detected {
         let marked = bytes.starts_with(UTF8_BOM);
         return Detected::Text(if marked { Encoding::Utf8Bom } else { Encoding::Utf8 });
     }
-    match legacy(bytes, valid, whole) {
-        Some(name) if known_kind(bytes).is_none() => Detected::Text(Encoding::Legacy(name)),
-        _ => Detected::Binary(binary_kind(bytes)),
-    }
-}
-
-/// The legacy encoding of `bytes`, whose first byte that is not UTF-8 is at `first`.
-fn legacy(bytes: &[u8], first: usize, whole: bool) -> Option<&'static str> {
     // A character cut off at the end would count against every multi-byte encoding.
     let end = if whole {
         bytes.len()
     } else {
         memchr::memrchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1)
     };
-    let bytes = if end > first { &bytes[..end] } else { bytes };
-    if bytes
-        .iter()
-        .any(|&byte| is_control(char::from(byte)) && byte < 0x80)
+    let text = if end > valid { &bytes[..end] } else { bytes };
+    if known_kind(bytes).is_some()
+        || text
+            .iter()
+            .any(|&byte| is_control(char::from(byte)) && byte < 0x80)
     {
-        return None;
+        return Detected::Binary(binary_kind(bytes));
     }
-    let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
+    if let Some(damaged) = damaged_utf8(text) {
+        return Detected::Text(damaged);
+    }
+    match legacy(text, valid) {
+        Some(name) => Detected::Text(Encoding::Legacy(name)),
+        None => Detected::Binary(binary_kind(bytes)),
+    }
+}
+
+/// UTF-8 with little damage, see [`detect`]. Text of a legacy encoding is hardly ever UTF-8 by chance: a letter would
+/// have to be followed by signs that no word has.
+fn damaged_utf8(bytes: &[u8]) -> Option<Encoding> {
+    let marked = bytes.starts_with(UTF8_BOM);
+    let (mut right, mut wrong) = (0_usize, 0_usize);
+    for chunk in bytes.utf8_chunks() {
+        if chunk.valid().chars().any(is_control) {
+            return None;
+        }
+        right += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        wrong += usize::from(!chunk.invalid().is_empty());
+    }
+    (marked || wrong * 2 <= right + 1 && right > 0).then_some(Encoding::DamagedUtf8 { marked })
+}
+
+/// The legacy encoding of `bytes`, whose first byte that is not UTF-8 is at `first`.
+fn legacy(bytes: &[u8], first: usize) -> Option<&'static str> {
+    // ISO-2022-JP is ASCII, byte for byte, and so UTF-8 with escape sequences: it is shown and changed as that.
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     let sample = &bytes[first..];
     let sample = &sample[..sample.len().min(GUESSED_BYTES)];
     detector.feed(sample, true);

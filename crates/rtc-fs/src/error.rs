@@ -180,6 +180,14 @@ pub enum Error {
         /// The first character that cannot be written.
         character: char,
     },
+    /// A change would remove or write bytes that are no text.
+    #[error(
+        "`{path}` is UTF-8 but for some bytes, each shown as U+FFFD; they can neither be written nor be part of what an edit replaces: edit around them, or write the whole file without U+FFFD"
+    )]
+    DamagedText {
+        /// The path.
+        path: VPath,
+    },
     /// A file that should be new exists.
     #[error("`{path}` already exists; use mode `overwrite`, or another path")]
     Exists {
@@ -326,6 +334,7 @@ impl Error {
             Self::TooLarge { .. } => "fs.too_large",
             Self::UnsupportedEncoding { .. } => "fs.unsupported_encoding",
             Self::Unencodable { .. } => "fs.unencodable",
+            Self::DamagedText { .. } => "fs.damaged_text",
             Self::Exists { .. } => "fs.exists",
             Self::IsLink { .. } => "fs.is_link",
             Self::TooMany { .. } => "fs.too_many",

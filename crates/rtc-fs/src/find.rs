@@ -59,7 +59,7 @@ pub struct FindResult {
     pub total: u64,
     /// Paths that matched and may not be seen without being asked for by name.
     pub refused: u64,
-    /// Folders that could not be read, and names that are not valid Unicode.
+    /// Folders that could not be read.
     pub unreadable: Unreadable,
     /// Whether the pattern speaks of hidden names, which are left out.
     pub names_hidden: bool,

@@ -158,7 +158,7 @@ pub struct Skipped {
     pub cut: u64,
     /// Files that may not be read without being asked for by name.
     pub refused: u64,
-    /// Files and folders that could not be read, or whose name is not valid Unicode.
+    /// Files and folders that could not be read.
     pub unreadable: Unreadable,
     /// Files with a line (in a multi-line search: files) over [`MAX_GREP_LINE_BYTES`].
     pub oversized: u64,

@@ -27,6 +27,7 @@ mod preimage;
 mod project;
 mod read;
 mod resolve;
+mod spelling;
 mod stat;
 mod step;
 mod walk;
@@ -47,7 +48,7 @@ pub use grep::{
 };
 pub use nearest::Nearest;
 pub use part::Part;
-pub use path::{MAX_PATH_BYTES, VPath, shown_name};
+pub use path::{MAX_PATH_BYTES, VPath};
 pub use preimage::{Kept, KeptSpan, MAX_PRE_IMAGES, PreImage, PreImageFolder};
 pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project, users_excludes};
 pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES, Window};

@@ -1,27 +1,38 @@
 //! `VPath`: where something is in a project, as people and models write it.
 
-use std::borrow::Cow;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Error;
+use crate::spelling::{named, shown, spelled};
 
-/// Longest path that is accepted, in bytes.
+/// Longest path that is accepted, in bytes of its names as the system has them.
 pub const MAX_PATH_BYTES: usize = 4096;
+
+/// Longest spelling of a byte of a name: `\x{ff}`.
+const MAX_SPELLED_BYTES: usize = 6;
+
+/// Characters of a path that an error shows.
+const SHOWN_CHARS: usize = 200;
 
 /// An absolute virtual path: `/` is the project folder, `/` separates names on every system.
 ///
 /// A `VPath` never contains `.`, `..`, an empty name or a NUL, so appending it to a folder cannot climb out of
 /// the folder by its spelling. Whether a *link* on the way leaves the project is decided when it is opened.
 ///
+/// Each name that a system can have is spelled in one way, and no other name is: what does not show in a text is
+/// `\u{…}`, bytes that are no Unicode are `\x{…}`, and a `\` that only looks like the beginning of one is `\u{5c}`.
+///
 /// ```
 /// use rtc_fs::VPath;
 /// let path = VPath::parse("src//./main.rs/").unwrap();
 /// assert_eq!(path.as_str(), "/src/main.rs");
 /// assert!(VPath::parse("/src/../etc").is_err());
+/// assert_eq!(VPath::parse("two\nlines").unwrap().as_str(), r"/two\u{a}lines");
 /// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VPath(String);
@@ -41,14 +52,12 @@ impl VPath {
     /// end in a dot or a space.
     pub fn parse(given: &str) -> Result<Self, Error> {
         let refuse = |reason: String| Error::InvalidPath {
-            given: shown(given),
+            given: clipped(given),
             reason,
         };
-        if given.len() > MAX_PATH_BYTES {
-            return Err(refuse(format!(
-                "it has {} bytes, the limit is {MAX_PATH_BYTES}",
-                given.len()
-            )));
+        let too_long = |bytes: usize| refuse(format!("it has {bytes} bytes, the limit is {MAX_PATH_BYTES}"));
+        if given.len() > MAX_PATH_BYTES * MAX_SPELLED_BYTES {
+            return Err(too_long(given.len()));
         }
         if given.contains('\0') {
             return Err(refuse("it contains a NUL character".to_owned()));
@@ -56,19 +65,24 @@ impl VPath {
         let segments = || given.split('/').filter(|name| !name.is_empty() && *name != ".");
         if segments().any(|name| name == "..") {
             return Err(Error::ParentSegment {
-                given: shown(given),
+                given: clipped(given),
                 instead: without_parents(segments()),
             });
         }
-        if cfg!(windows)
-            && let Some(reason) = segments().find_map(windows_fault)
-        {
-            return Err(refuse(reason));
-        }
         let mut path = String::with_capacity(given.len() + 1);
-        for name in segments() {
+        let mut bytes = 0;
+        for name in segments().map(named) {
+            if cfg!(windows)
+                && let Some(reason) = windows_fault(&name.to_string_lossy())
+            {
+                return Err(refuse(reason));
+            }
             path.push('/');
-            path.push_str(name);
+            path.push_str(&spelled(&name));
+            bytes += name.len() + 1;
+        }
+        if bytes > MAX_PATH_BYTES {
+            return Err(too_long(bytes));
         }
         if path.is_empty() {
             path.push('/');
@@ -76,14 +90,24 @@ impl VPath {
         Ok(Self(path))
     }
 
-    /// The path as text, always with a leading `/`.
+    /// The path as text, always with a leading `/`. Nothing in it is hidden, and it parses to the same path.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path without its leading `/`, as it is opened beneath a folder; empty for the root.
+    /// The path without its leading `/`; empty for the root.
     pub fn relative(&self) -> &str {
         &self.0[1..]
+    }
+
+    /// The path as it is opened beneath the project folder, with the names that the system has; empty for the root.
+    pub fn native(&self) -> PathBuf {
+        self.segments().map(named).collect()
+    }
+
+    /// The last name as the system has it; `None` for the root.
+    pub fn native_name(&self) -> Option<OsString> {
+        Some(named(self.file_name()?).into_owned())
     }
 
     /// Whether this is the project folder itself.
@@ -99,8 +123,9 @@ impl VPath {
         Self::parse(&format!("{}/{name}", self.0))
     }
 
-    /// A child whose name comes from the system or from another `VPath`, and therefore needs no check.
-    pub(crate) fn child(&self, name: &str) -> Self {
+    /// A child whose name comes from the system, and therefore needs no check.
+    pub(crate) fn child(&self, name: impl AsRef<OsStr>) -> Self {
+        let name = spelled(name.as_ref());
         debug_assert!(!name.is_empty() && name != ".." && !name.contains('/'));
         if self.is_root() {
             Self(format!("/{name}"))
@@ -122,12 +147,12 @@ impl VPath {
         })
     }
 
-    /// The last segment; `None` for the root.
+    /// The last name as it is spelled; `None` for the root.
     pub fn file_name(&self) -> Option<&str> {
         self.0.rsplit('/').next().filter(|name| !name.is_empty())
     }
 
-    /// The segments from the root down; nothing for the root.
+    /// The names from the root down as they are spelled; nothing for the root.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.relative().split('/').filter(|name| !name.is_empty())
     }
@@ -135,6 +160,14 @@ impl VPath {
     /// This path, its parent, and so on up to the root.
     pub fn ancestors(&self) -> impl Iterator<Item = VPath> {
         std::iter::successors(Some(self.clone()), VPath::parent)
+    }
+
+    /// Where this path, which is `from` or below it, is once `from` is `to`.
+    pub(crate) fn moved(&self, from: &VPath, to: &VPath) -> Self {
+        match self.0.strip_prefix(from.as_str()) {
+            Some(below) => Self(format!("{}{below}", to.0)),
+            None => to.clone(),
+        }
     }
 
     /// Whether this path is `folder` or below it.
@@ -160,49 +193,12 @@ fn without_parents<'a>(segments: impl Iterator<Item = &'a str>) -> String {
     format!("/{}", kept.join("/"))
 }
 
-/// A path as an error shows it: cut to a readable length, control characters escaped.
-fn shown(given: &str) -> String {
-    const SHOWN_CHARS: usize = 200;
+/// A path as an error shows it: cut to a readable length, with everything escaped that does not show.
+fn clipped(given: &str) -> String {
     match given.char_indices().nth(SHOWN_CHARS) {
-        Some((end, _)) => format!("{}…", shown_name(&given[..end])),
-        None => shown_name(given).into_owned(),
+        Some((end, _)) => format!("{}…", shown(&given[..end])),
+        None => shown(given).into_owned(),
     }
-}
-
-/// A name or path as it stands in a text, which has one of them a line: control characters as `\u{…}`. A path that is
-/// written so is found again (see [`Project::resolve`](crate::Project::resolve)).
-///
-/// ```
-/// assert_eq!(rtc_fs::shown_name("two\nlines"), r"two\u{a}lines");
-/// ```
-pub fn shown_name(name: &str) -> Cow<'_, str> {
-    if !name.contains(char::is_control) {
-        return name.into();
-    }
-    let mut text = String::with_capacity(name.len() + 8);
-    for character in name.chars() {
-        if character.is_control() {
-            text.extend(character.escape_unicode());
-        } else {
-            text.push(character);
-        }
-    }
-    text.into()
-}
-
-/// A name of the system, written as [`shown_name`] writes names; bytes that are no Unicode as `\x{…}`.
-pub(crate) fn shown_os_name(name: &OsStr) -> Cow<'_, str> {
-    if let Some(name) = name.to_str() {
-        return shown_name(name);
-    }
-    let mut text = String::new();
-    for chunk in name.as_encoded_bytes().utf8_chunks() {
-        text.push_str(&shown_name(chunk.valid()));
-        for byte in chunk.invalid() {
-            text.push_str(&format!(r"\x{{{byte:02x}}}"));
-        }
-    }
-    text.into()
 }
 
 /// Why a name cannot be used on Windows, where several spellings reach one file or a device.
@@ -214,7 +210,7 @@ fn windows_fault(name: &str) -> Option<String> {
     {
         return Some(format!(
             "`{}` cannot be part of a name; paths are written with `/` from the project folder",
-            bad.escape_default()
+            shown(&bad.to_string())
         ));
     }
     if name.ends_with(['.', ' ']) {
@@ -243,10 +239,9 @@ fn windows_fault(name: &str) -> Option<String> {
     short_name.then(|| format!("`{name}` looks like a short (8.3) name; use the full name"))
 }
 
-/// For texts, see [`shown_name`]; [`VPath::as_str`] is the path itself.
 impl fmt::Display for VPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&shown_name(&self.0))
+        formatter.write_str(&self.0)
     }
 }
 

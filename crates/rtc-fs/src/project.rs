@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::children::{LOOKED_AT, first_entries};
 use crate::resolve::{Place, Target, locate};
+use crate::spelling::spelled;
 use crate::stat::Metadata;
 use crate::{Error, Identity, Kind, Resolved, Stat, VPath};
 
@@ -67,7 +68,7 @@ pub struct Listing {
 /// One child of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name; what is not Unicode in it shows as U+FFFD.
+    /// Its name, as it is spelled in a [`VPath`].
     pub name: String,
     /// What it is; a link is not followed.
     pub kind: Kind,
@@ -286,9 +287,9 @@ impl Project {
                 .then(|| place.folder.read_link_contents(&name).ok())
                 .flatten();
             entries.push(Entry {
-                name: name.to_string_lossy().into_owned(),
+                name: spelled(&name).into_owned(),
                 kind,
-                target: target.map(|target| target.to_string_lossy().into_owned()),
+                target: target.map(|target| spelled(target.as_os_str()).into_owned()),
             });
         }
         Ok(Listing {

@@ -272,8 +272,10 @@ fn streamed(mut opened: Opened, request: &Request<'_>) -> Result<Window, Error> 
         if bytes().all(|line| std::str::from_utf8(line).is_ok() && memchr(0, line).is_none()) {
             return Ok(window(opened, encoding, collected, from_end));
         }
-        // The head was ASCII and what was asked for is not UTF-8: these lines tell what the file is.
-        encoding = match detect(&bytes().collect::<Vec<_>>().join(&b'\n'), true) {
+        // What was asked for is not UTF-8: together with the head it tells what the file is.
+        head.truncate(encoding_rs::Encoding::utf8_valid_up_to(&head));
+        let seen = std::iter::once(head.as_slice()).chain(bytes());
+        encoding = match detect(&seen.collect::<Vec<_>>().join(&b'\n'), true) {
             Detected::Text(encoding) if !encoding.is_utf8() => encoding,
             Detected::Text(_) => return Err(binary("binary data")),
             Detected::Binary(what) => return Err(binary(what)),

@@ -14,8 +14,8 @@ use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::path::shown_os_name;
 use crate::project::{Project, was_swapped};
+use crate::spelling::{named, spelled};
 use crate::stat::Metadata;
 use crate::{Error, Kind, VPath};
 
@@ -24,9 +24,6 @@ pub const MAX_LINKS: usize = 40;
 
 /// Names of a folder that are compared when a name is not found exactly.
 const MAX_COMPARED_NAMES: usize = 100_000;
-
-/// How [`shown_os_name`] begins what it escapes.
-const ESCAPED: [&str; 2] = [r"\u{", r"\x{"];
 
 /// Where a path really is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,14 +53,9 @@ pub(crate) enum Target {
     /// The folder itself.
     Folder,
     /// Something in the folder that is no folder and no link.
-    Leaf {
-        name: OsString,
-        /// The name as it is written in a path.
-        written: String,
-        metadata: Metadata,
-    },
+    Leaf { name: OsString, metadata: Metadata },
     /// Nothing: the names that would have to be made, the last being the place itself; never empty.
-    Missing { names: Vec<String> },
+    Missing { names: Vec<OsString> },
 }
 
 impl Place {
@@ -71,7 +63,7 @@ impl Place {
     pub(crate) fn path(&self) -> VPath {
         match &self.target {
             Target::Folder => self.folder_path.clone(),
-            Target::Leaf { written, .. } => self.folder_path.child(written),
+            Target::Leaf { name, .. } => self.folder_path.child(name),
             Target::Missing { names } => names
                 .iter()
                 .fold(self.folder_path.clone(), |path, name| path.child(name)),
@@ -101,7 +93,7 @@ struct Link {
 
 /// A name that is still to be walked.
 struct Step {
-    name: String,
+    name: OsString,
     /// The link whose target contained the name.
     link: Option<Rc<Link>>,
 }
@@ -111,7 +103,7 @@ struct Walk<'a> {
     project: &'a Project,
     asked: &'a VPath,
     /// Open folders from below the root down to where the walk is.
-    folders: Vec<(String, Dir)>,
+    folders: Vec<(OsString, Dir)>,
     steps: VecDeque<Step>,
     links: usize,
     note: Option<String>,
@@ -122,7 +114,7 @@ pub(crate) fn locate(project: &Project, asked: &VPath) -> Result<Place, Error> {
     let steps = asked
         .segments()
         .map(|name| Step {
-            name: name.to_owned(),
+            name: named(name).into_owned(),
             link: None,
         })
         .collect();
@@ -146,8 +138,8 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            let (name, written, metadata) = match self.look(step.name.as_ref()) {
-                Ok(metadata) => (OsString::from(&step.name), step.name.clone(), metadata),
+            let (name, metadata) = match self.look(&step.name) {
+                Ok(metadata) => (step.name.clone(), metadata),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => match self.similar(&step.name)? {
                     Some(found) => found,
                     None => return self.missing(step),
@@ -155,32 +147,22 @@ impl Walk<'_> {
                 Err(error) => return Err(Error::from_io(self.asked, error)),
             };
             match metadata.kind {
-                Kind::Link => self.follow(&name, &written)?,
+                Kind::Link => self.follow(&name)?,
                 Kind::Folder if self.project.is_own_data(&metadata.identity) => {
                     return Err(Error::OwnData {
-                        path: self.here().child(&written),
+                        path: self.here().child(&name),
                     });
                 }
                 Kind::Folder => match self.folder().open_dir_nofollow(&name) {
-                    Ok(folder) => self.folders.push((written, folder)),
-                    Err(error) => self.retry(
-                        Step {
-                            name: written,
-                            ..step
-                        },
-                        error,
-                    )?,
+                    Ok(folder) => self.folders.push((name, folder)),
+                    Err(error) => self.retry(Step { name, ..step }, error)?,
                 },
                 Kind::File | Kind::Other if self.steps.is_empty() => {
-                    return self.finish(Target::Leaf {
-                        name,
-                        written,
-                        metadata,
-                    });
+                    return self.finish(Target::Leaf { name, metadata });
                 }
                 Kind::File | Kind::Other => {
                     return Err(Error::NotFolder {
-                        path: self.here().child(&written),
+                        path: self.here().child(&name),
                     });
                 }
             }
@@ -249,8 +231,8 @@ impl Walk<'_> {
     }
 
     /// Puts the target of the link `name` in front of what is still to be walked.
-    fn follow(&mut self, name: &OsStr, written: &str) -> Result<(), Error> {
-        let path = self.here().child(written);
+    fn follow(&mut self, name: &OsStr) -> Result<(), Error> {
+        let path = self.here().child(name);
         self.count_link(&path)?;
         let target = self
             .folder()
@@ -258,7 +240,7 @@ impl Walk<'_> {
             .map_err(|source| Error::from_io(&path, source))?;
         let link = Rc::new(Link {
             path,
-            target: target.to_string_lossy().into_owned(),
+            target: spelled(target.as_os_str()).into_owned(),
         });
         let relative = if target.is_absolute() || target.has_root() {
             // An absolute target is fine where it spells a place inside the project.
@@ -273,7 +255,7 @@ impl Walk<'_> {
         } else {
             target
         };
-        for name in names_of(&relative, &link)?.into_iter().rev() {
+        for name in names_of(&relative).into_iter().rev() {
             self.steps.push_front(Step {
                 name,
                 link: Some(link.clone()),
@@ -309,84 +291,58 @@ impl Walk<'_> {
         }
     }
 
-    /// The one name in this folder that differs from `name` only in Unicode normalisation, in the kind of its spaces,
-    /// or in that what cannot be written is not escaped; and how it is written in a path.
-    fn similar(&mut self, name: &str) -> Result<Option<(OsString, String, Metadata)>, Error> {
-        if name.is_ascii() && !name.contains(' ') && !ESCAPED.iter().any(|escape| name.contains(escape)) {
+    /// The one name in this folder that differs from `name` only in Unicode normalisation or in the kind of its spaces, or
+    /// that is to the letter how `name` is spelled.
+    fn similar(&mut self, name: &OsStr) -> Result<Option<(OsString, Metadata)>, Error> {
+        let spelling = spelled(name);
+        if spelling.is_ascii() && !spelling.contains([' ', '\\']) {
             return Ok(None);
         }
-        let wanted = folded(name);
+        let wanted = name.to_str().map(folded);
         let entries = self
             .folder()
             .entries()
             .map_err(|source| Error::from_io(self.asked, source))?;
-        let looks_so = |candidate: &OsStr| {
-            let is_folded = candidate.to_str().is_some_and(|text| folded(text) == wanted);
-            is_folded || shown_os_name(candidate) == name
+        let looks_so = |candidate: &OsString| {
+            candidate
+                .to_str()
+                .is_some_and(|text| text == spelling || wanted.as_ref() == Some(&folded(text)))
         };
         let mut found: Vec<OsString> = entries
             .take(MAX_COMPARED_NAMES)
             .filter_map(|entry| Some(entry.ok()?.file_name()))
-            .filter(|candidate| looks_so(candidate))
+            .filter(looks_so)
             .collect();
         found.sort();
         match found.as_slice() {
             [] => Ok(None),
             [only] => {
-                let only = only.clone();
                 let metadata = self
-                    .look(&only)
+                    .look(only)
                     .map_err(|source| Error::from_io(self.asked, source))?;
-                let Some(text) = only.to_str().map(str::to_owned) else {
-                    // A path is text, and this is how the name is written in one.
-                    return Ok(Some((only, name.to_owned(), metadata)));
-                };
-                if shown_os_name(&only) == name {
-                    // It was named as every text shows it.
-                    return Ok(Some((only, text, metadata)));
-                }
                 let note = format!(
                     "`{}` does not exist exactly so; `{}` was used, which looks the same",
-                    spelled(name),
-                    spelled(&text)
+                    told_apart(name),
+                    told_apart(only)
                 );
                 self.note.get_or_insert(note);
-                Ok(Some((only, text, metadata)))
+                Ok(Some((only.clone(), metadata)))
             }
             several => Err(Error::SeveralNames {
                 path: self.asked.clone(),
-                candidates: several
-                    .iter()
-                    .map(|name| {
-                        name.to_str()
-                            .map_or_else(|| shown_os_name(name).into_owned(), spelled)
-                    })
-                    .collect(),
+                candidates: several.iter().map(|name| told_apart(name)).collect(),
             }),
         }
     }
 }
 
 /// The names in a link's target; `..` stays.
-fn names_of(target: &Path, link: &Link) -> Result<Vec<String>, Error> {
-    let mut names = Vec::new();
-    for component in target.components() {
-        match component {
-            Component::Normal(name) => {
-                names.push(
-                    name.to_str()
-                        .map(str::to_owned)
-                        .ok_or_else(|| Error::InvalidPath {
-                            given: link.target.clone(),
-                            reason: format!("the link `{}` leads to a name that is not Unicode", link.path),
-                        })?,
-                )
-            }
-            Component::ParentDir => names.push("..".to_owned()),
-            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-        }
-    }
-    Ok(names)
+fn names_of(target: &Path) -> Vec<OsString> {
+    let names = target.components().filter_map(|component| match component {
+        Component::Normal(_) | Component::ParentDir => Some(component.as_os_str().to_owned()),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    });
+    names.collect()
 }
 
 /// A name as it is compared: composed, and with plain spaces.
@@ -396,12 +352,12 @@ fn folded(name: &str) -> String {
         .collect()
 }
 
-/// A name with everything escaped that does not show.
-fn spelled(name: &str) -> String {
+/// A name with everything escaped by which names that look the same differ.
+fn told_apart(name: &OsStr) -> String {
     let mut text = String::new();
-    for c in name.chars() {
+    for c in spelled(name).chars() {
         let combining = unicode_normalization::char::is_combining_mark(c);
-        if c.is_control() || combining || (c.is_whitespace() && c != ' ') {
+        if combining || (c.is_whitespace() && c != ' ') {
             text.extend(c.escape_unicode());
         } else {
             text.push(c);

@@ -25,7 +25,6 @@ pub(crate) use self::open::{is_there, open_file};
 use self::queue::{Queue, Work};
 use self::rules::Rules;
 pub use self::unreadable::Unreadable;
-use crate::path::shown_name;
 use crate::stat::Metadata;
 use crate::{Error, Kind, MAX_PATH_BYTES, Project, VPath};
 
@@ -65,7 +64,7 @@ pub(crate) struct WalkEntry {
 /// What a walk tells besides its entries.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WalkTotals {
-    /// Folders that could not be read, and entries whose name no [`VPath`] can hold.
+    /// Folders that could not be read.
     pub(crate) unreadable: Unreadable,
 }
 
@@ -348,7 +347,7 @@ where
                 Match::None | Match::Whitelist(()) => {}
             }
             let Some(path) = path_of(&folder.path, &name.name) else {
-                lock(self.unreadable).add(format!("/{}", shown_name(&text)));
+                lock(self.unreadable).add(format!("{}", folder.path.child(&name.name)));
                 continue;
             };
             if is_folder {
@@ -378,11 +377,11 @@ where
 
 /// The path of something in a folder; `None` where none can be written.
 fn path_of(folder: &VPath, name: &OsStr) -> Option<VPath> {
-    let name = name.to_str()?;
-    if cfg!(windows) || folder.as_str().len() + name.len() >= MAX_PATH_BYTES {
-        return folder.join(name).ok();
+    let path = folder.child(name);
+    if path.as_str().len() < MAX_PATH_BYTES {
+        return Some(path);
     }
-    Some(folder.child(name))
+    VPath::parse(path.as_str()).ok()
 }
 
 /// Locks a collection of hits. A visitor that panicked leaves counts that are still whole.

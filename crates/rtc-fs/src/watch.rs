@@ -4,7 +4,6 @@
 //! be told.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +13,6 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use rtc_types::ProjectId;
 
 use crate::change::is_temporary;
-use crate::path::shown_os_name;
 use crate::resolve::{Target, locate};
 use crate::{Error, Project, VPath};
 
@@ -179,7 +177,7 @@ impl Watch {
                 };
                 changed.push(Changed {
                     project,
-                    path: watched.path.child(&shown_os_name(OsStr::new(name))),
+                    path: watched.path.child(&name),
                     happened,
                 });
             }

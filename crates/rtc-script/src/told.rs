@@ -102,7 +102,7 @@ pub(crate) fn changes(changed: &[String]) -> String {
     let mut named: Vec<String> = changed
         .iter()
         .take(TOLD_PATHS)
-        .map(|path| format!("`{}`", rtc_fs::shown_name(path)))
+        .map(|path| format!("`{path}`"))
         .collect();
     if changed.len() > TOLD_PATHS {
         named.push(format!("{} more", changed.len() - TOLD_PATHS));

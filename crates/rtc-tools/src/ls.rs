@@ -1,6 +1,6 @@
 //! The tool `ls`.
 
-use rtc_fs::{Entry, Kind, MAX_LISTED_ENTRIES, shown_name};
+use rtc_fs::{Entry, Kind, MAX_LISTED_ENTRIES};
 use rtc_tool::{Access, CallContext, Capabilities, Prepared, ProgressSender, Subject, Tool, ToolError};
 use rtc_types::Preview;
 use schemars::JsonSchema;
@@ -85,11 +85,10 @@ impl Tool for Ls {
 
 fn shown(entry: Entry) -> String {
     let Entry { name, kind, target } = entry;
-    let name = shown_name(&name);
     match (kind, target) {
         (Kind::Folder, _) => format!("{name}/"),
-        (_, Some(target)) => format!("{name} -> {}", shown_name(&target)),
-        (_, None) => name.into_owned(),
+        (_, Some(target)) => format!("{name} -> {target}"),
+        (_, None) => name,
     }
 }
 

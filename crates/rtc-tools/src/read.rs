@@ -150,8 +150,14 @@ pub(crate) fn shown(window: &mut Window) -> String {
     } else if window.numbered_from_end {
         notes.push("lines are numbered from the end".to_owned());
     }
-    if !matches!(window.encoding, Encoding::Utf8 | Encoding::Utf8Bom) {
-        notes.push(format!("the file is encoded as {}", window.encoding.name()));
+    match window.encoding {
+        Encoding::Utf8 | Encoding::Utf8Bom => {}
+        Encoding::DamagedUtf8 { .. } => notes.push(
+            "the file is UTF-8 but for some bytes, each shown as U+FFFD; they stay as they are, and an edit cannot \
+             replace them"
+                .to_owned(),
+        ),
+        encoding => notes.push(format!("the file is encoded as {}", encoding.name())),
     }
     notes
         .into_iter()

@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod encodings;
+
 struct Folder {
     directory: tempfile::TempDir,
     project: Project,
@@ -123,6 +125,65 @@ fn bytes_of_other_encodings_stay() {
         b"\xFF\xFEa\0\r\0\n\0\x3D\xD8\0\xDE\r\0\n\0c\0\r\0\n\0"
     );
     insta::assert_snapshot!(edited(latin, "second", "\u{2713}", false).unwrap_err(), @"`/a.txt` is encoded as windows-1252, which has no `✓` (U+2713); use characters of that encoding");
+}
+
+#[test]
+fn bytes_that_damage_utf8_stay_and_are_not_written() {
+    let text = b"caf\xC3\xA9 \xE2\x80\x94 na\xC3\xAFve\xFF end\r\nsecond\xE9 line\n";
+    let edit = |old: &str, new: &str, all| edited(text, old, new, all);
+    assert_eq!(
+        edit("second", "2nd \u{e9}", false).unwrap(),
+        b"caf\xC3\xA9 \xE2\x80\x94 na\xC3\xAFve\xFF end\r\n2nd \xC3\xA9\xE9 line\n"
+    );
+    // What is only quoted around the change is not changed.
+    assert_eq!(
+        edit(
+            "na\u{ef}ve\u{FFFD} end\nsecond\u{FFFD} line",
+            "na\u{ef}ve\u{FFFD} END\nsecond\u{FFFD} line",
+            false
+        )
+        .unwrap(),
+        b"caf\xC3\xA9 \xE2\x80\x94 na\xC3\xAFve\xFF END\r\nsecond\xE9 line\n"
+    );
+    assert_eq!(
+        edit("e", "E", true).unwrap(),
+        b"caf\xC3\xA9 \xE2\x80\x94 na\xC3\xAFvE\xFF End\r\nsEcond\xE9 linE\n"
+    );
+    for (old, new) in [
+        ("\u{FFFD} end", " end"),
+        ("second", "\u{FFFD}"),
+        ("second\u{FFFD} line\n", ""),
+    ] {
+        assert!(
+            matches!(edit(old, new, false), Err(Error::DamagedText { .. })),
+            "{old:?}"
+        );
+    }
+    insta::assert_snapshot!(edit("\u{FFFD} end", "", false).unwrap_err(), @"`/a.txt` is UTF-8 but for some bytes, each shown as U+FFFD; they can neither be written nor be part of what an edit replaces: edit around them, or write the whole file without U+FFFD");
+    use WriteMode::{Append, Overwrite};
+    let appended = written(Some(text), "\u{2713}\n", Append).unwrap();
+    assert_eq!(appended, [&text[..], "\u{2713}\n".as_bytes()].concat());
+    assert_eq!(
+        written(Some(text), "caf\u{e9}", Overwrite).unwrap(),
+        b"caf\xC3\xA9"
+    );
+    for mode in [Append, Overwrite] {
+        assert!(matches!(
+            written(Some(text), "\u{FFFD}", mode),
+            Err(Error::DamagedText { .. })
+        ));
+    }
+    // A character that the file really has is one like any other.
+    assert_eq!(
+        edited(b"\xEF\xBF\xBDa", "\u{FFFD}a", "b\u{FFFD}", false).unwrap(),
+        b"b\xEF\xBF\xBD"
+    );
+    let marked = b"\xEF\xBB\xBFcaf\xC3\xA9\xFF\nsecond\n";
+    assert_eq!(
+        edited(marked, "second", "2nd", false).unwrap(),
+        b"\xEF\xBB\xBFcaf\xC3\xA9\xFF\n2nd\n"
+    );
+    assert_eq!(written(Some(marked), "x", Overwrite).unwrap(), b"\xEF\xBB\xBFx");
 }
 
 #[test]

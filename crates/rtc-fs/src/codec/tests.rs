@@ -17,6 +17,14 @@ fn detection() {
         ("caf\u{e9} \u{4f60}\u{597d}".as_bytes(), "UTF-8"),
         (b"\x1b[31mred\x1b[0m", "UTF-8"),
         (b"\xEF\xBB\xBFcaf\xC3\xA9", "UTF-8 with BOM"),
+        (
+            b"caf\xC3\xA9 \xE2\x80\x94 na\xC3\xAFve\xFF and on",
+            "damaged UTF-8",
+        ),
+        (b"caf\xC3\xA9 \xFF", "damaged UTF-8"),
+        (b"\xEF\xBB\xBFcaf\xE9 \xFF\xFE", "damaged UTF-8 with BOM"),
+        (b"caf\xC3\xA9 caf\xE9 caf\xE9 caf\xE9", "windows-1252"),
+        (b"caf\xC3\xA9 \xFF \x01", "binary data"),
         (b"\xFF\xFEh\0i\0", "UTF-16 LE"),
         (b"\xFE\xFF\0h\0i", "UTF-16 BE"),
         (b"caf\xE9 au lait\nsecond line\n", "windows-1252"),
@@ -71,10 +79,71 @@ fn what_an_encoding_lacks_is_named() {
         latin.encode("ok \u{2713}"),
         Err(EncodeError::Character('\u{2713}'))
     );
+    let damaged = Encoding::DamagedUtf8 { marked: false };
+    assert_eq!(damaged.encode("ok \u{2713}").unwrap(), "ok \u{2713}".as_bytes());
     assert_eq!(
-        Encoding::Legacy("ISO-2022-JP").encode("x"),
-        Err(EncodeError::Encoding)
+        damaged.encode("\u{FFFD}"),
+        Err(EncodeError::Character('\u{FFFD}'))
     );
+}
+
+#[test]
+fn text_of_legacy_encodings_is_not_taken_for_damaged_utf8() {
+    for (label, text) in [
+        (
+            "windows-1252",
+            "Le cur\u{e9} a d\u{e9}j\u{e0} mang\u{e9} \u{ab}\u{a0}No\u{eb}l\u{a0}\u{bb}: 5\u{a0}\u{20ac}, \u{c9}t\u{e9} \u{c0} c\u{f4}t\u{e9}",
+        ),
+        (
+            "windows-1250",
+            "P\u{159}\u{ed}li\u{161} \u{17e}lu\u{165}ou\u{10d}k\u{fd} k\u{16f}\u{148} \u{fa}p\u{11b}l \u{10f}\u{e1}belsk\u{e9} \u{f3}dy",
+        ),
+        (
+            "windows-1251",
+            "\u{415}\u{451} \u{43c}\u{451}\u{434}, \u{447}\u{451}\u{440}\u{43d}\u{44b}\u{439} \u{401}\u{436}",
+        ),
+        (
+            "koi8-r",
+            "\u{435}\u{451} \u{43c}\u{451}\u{434}, \u{447}\u{451}\u{440}\u{43d}\u{44b}\u{439} \u{451}\u{436}",
+        ),
+        (
+            "windows-1253",
+            "\u{3b7} \u{3b9}\u{3c3}\u{3c4}\u{3bf}\u{3c1}\u{3af}\u{3b1} \u{3c4}\u{3b7}\u{3c2} \u{388}\u{3bd}\u{3c9}\u{3c3}\u{3b7}\u{3c2}",
+        ),
+        (
+            "windows-874",
+            "\u{e20}\u{e32}\u{e29}\u{e32}\u{e44}\u{e17}\u{e22} \u{e40}\u{e1b}\u{e47}\u{e19}\u{e20}\u{e32}\u{e29}\u{e32}\u{e17}\u{e35}\u{e48}\u{e21}\u{e35}\u{e23}\u{e30}\u{e14}\u{e31}\u{e1a}\u{e40}\u{e2a}\u{e35}\u{e22}\u{e07}",
+        ),
+        (
+            "shift_jis",
+            "\u{65e5}\u{672c}\u{8a9e}\u{306e}\u{30c6}\u{30ad}\u{30b9}\u{30c8} \u{ff83}\u{ff9e}\u{ff70}\u{ff80}",
+        ),
+        (
+            "euc-jp",
+            "\u{65e5}\u{672c}\u{8a9e}\u{306e}\u{30c6}\u{30ad}\u{30b9}\u{30c8}",
+        ),
+        (
+            "gbk",
+            "\u{4e2d}\u{6587}\u{6587}\u{672c}\u{ff0c}\u{4e00}\u{4e8c}\u{4e09}\u{ff1b}\u{7f16}\u{7801}",
+        ),
+        (
+            "big5",
+            "\u{7e41}\u{9ad4}\u{4e2d}\u{6587}\u{ff0c}\u{4e00}\u{4e8c}\u{4e09}",
+        ),
+        (
+            "euc-kr",
+            "\u{d55c}\u{ad6d}\u{c5b4} \u{d14d}\u{c2a4}\u{d2b8} \u{d30c}\u{c77c}",
+        ),
+    ] {
+        let encoding = Legacy::for_label(label.as_bytes()).unwrap();
+        let (bytes, _, lossy) = encoding.encode(text);
+        assert!(!lossy, "{label}");
+        let found = detect(&bytes, true);
+        assert!(
+            matches!(found, Detected::Text(Encoding::Legacy(_))),
+            "{label}: {found:?}"
+        );
+    }
 }
 
 #[test]
@@ -115,4 +184,38 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn damaged_text_is_what_everybody_reads_and_its_offsets_are_right(parts in damaged()) {
+        let (encoding, bytes) = (Encoding::DamagedUtf8 { marked: false }, parts.concat());
+        let text = encoding.decode(&bytes);
+        prop_assert_eq!(&text, &String::from_utf8_lossy(&bytes));
+        let offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let raw = encoding.raw_offsets(&bytes, &offsets);
+        prop_assert_eq!(raw.last(), Some(&bytes.len()));
+        for (offset, raw) in offsets.iter().zip(raw) {
+            prop_assert_eq!(String::from_utf8_lossy(&bytes[..raw]), &text[..*offset]);
+            prop_assert_eq!(String::from_utf8_lossy(&bytes[raw..]), &text[*offset..]);
+        }
+    }
+}
+
+/// Pieces of UTF-8, whole characters and such that are cut off or overlong.
+fn damaged() -> impl Strategy<Value = Vec<&'static [u8]>> {
+    let pieces: Vec<&[u8]> = vec![
+        b"a",
+        b"\n",
+        b"\xC3\xA9",
+        b"\xE2\x82\xAC",
+        b"\xF0\x9F\x98\x80",
+        b"\xEF\xBF\xBD",
+        b"\xFF",
+        b"\x80",
+        b"\xC3",
+        b"\xE2\x82",
+        b"\xF0\x9F\x98",
+        b"\xC0\xAF",
+        b"\xED\xA0\x80",
+    ];
+    prop::collection::vec(prop::sample::select(pieces), 0..12)
 }

@@ -389,27 +389,26 @@ fn own_data_that_is_mounted_in_the_project_is_not_walked() {
 #[test]
 fn a_path_is_found_again_as_it_is_shown() {
     let (folder, project) = project();
-    let names = ["a\nb", "a\tb", "\u{1b}[31mred", "plain", r"a\u{7}b"];
+    let names = ["a\nb", "a\tb", "\u{1b}[31mred", "plain", r"a\u{7}b", r"a\u{a}b"];
     for name in names {
         fs::write(folder.path().join("root/src").join(name), name).unwrap();
     }
     for name in names {
-        let shown = path(&format!("/src/{name}")).to_string();
+        let shown = VPath::parse("/src").unwrap().child(name).to_string();
         assert!(!shown.contains(char::is_control), "{shown:?}");
         let place = project.resolve(&path(&shown)).unwrap();
-        assert_eq!(
-            (place.path.file_name(), place.note),
-            (Some(name), None),
-            "{shown}"
-        );
+        assert_eq!((place.path.as_str(), place.note), (shown.as_str(), None));
+        let contents = project
+            .read_bytes(&path(&shown), 100, &CancellationToken::new())
+            .unwrap();
+        assert_eq!(contents.bytes, name.as_bytes(), "{shown}");
     }
     assert!(project.resolve(&path(r"/src/a\u{8}b")).is_err());
-    // The exact name wins.
-    fs::write(folder.path().join("root/src").join(r"a\u{a}b"), "").unwrap();
-    assert_eq!(
-        project.resolve(&path(r"/src/a\u{a}b")).unwrap().path.file_name(),
-        Some(r"a\u{a}b")
-    );
+    // A name that looks like the spelling of one that does not exist.
+    let meant = project.resolve(&path(r"/src/a\u{7}b")).unwrap();
+    assert_eq!(meant.path.as_str(), r"/src/a\u{5c}u{7}b");
+    insta::assert_snapshot!(meant.note.unwrap(), @r"`a\u{7}b` does not exist exactly so; `a\u{5c}u{7}b` was used, which looks the same");
     let created = project.resolve_new(&path(r"/src/a\u{1}b")).unwrap();
     assert_eq!(created.path.as_str(), r"/src/a\u{1}b");
+    assert_eq!(created.path.native(), Path::new("src/a\u{1}b"));
 }

@@ -199,6 +199,20 @@ fn large_files_are_streamed_from_both_ends() {
 }
 
 #[test]
+fn bytes_that_damage_a_large_file_are_told_by_the_lines_that_have_them() {
+    let good = "caf\u{e9} and \u{2014} more of it\n".repeat(HEAD_BYTES / 16);
+    let content = [good.as_bytes(), b"na\xC3\xAFve\xFF end\n", good.as_bytes()].concat();
+    let line = i64::try_from(good.lines().count()).unwrap() + 1;
+    let window = streamed_window(&content, 1, 1).unwrap();
+    assert_eq!(window.encoding, Encoding::Utf8);
+    for offset in [line, -line] {
+        let window = streamed_window(&content, offset, 1).unwrap();
+        assert_eq!(window.encoding.name(), "damaged UTF-8");
+        assert_eq!(texts(&window), [(line, "na\u{ef}ve\u{FFFD} end")], "{offset}");
+    }
+}
+
+#[test]
 fn bytes_are_read_up_to_a_limit() {
     let (folder, project) = project();
     fs::write(folder.path().join("a.bin"), b"\0\x01\x02").unwrap();

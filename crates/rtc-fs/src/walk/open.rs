@@ -68,7 +68,7 @@ pub(crate) fn is_there(project: &Project, path: &VPath) -> bool {
     project
         .resolve(&folder)
         .is_ok_and(|resolved| resolved.path == folder)
-        && project.dir().symlink_metadata(path.relative()).is_ok()
+        && project.dir().symlink_metadata(path.native()).is_ok()
 }
 
 /// One system call instead of one for each name; `None` where the kernel does not have it or a sandbox forbids it.
@@ -80,7 +80,7 @@ fn beneath(project: &Project, path: &VPath, flags: rustix::fs::OFlags) -> Option
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match rustix::fs::openat2(
         project.dir(),
-        if path.is_root() { "." } else { path.relative() },
+        if path.is_root() { ".".into() } else { path.native() },
         flags | OFlags::CLOEXEC,
         Mode::empty(),
         resolve,

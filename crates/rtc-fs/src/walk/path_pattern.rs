@@ -6,6 +6,7 @@ use globset::GlobBuilder;
 use regex::Regex;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use crate::spelling::{glob, matched};
 use crate::{Error, VPath};
 
 /// Longest glob that is accepted, in bytes. Alternatives multiply, so a long glob can compile to a very large one.
@@ -15,7 +16,7 @@ const MAX_GLOB_BYTES: usize = 1024;
 ///
 /// Without a `/` it is matched against the name of an entry at any depth; with one, against the path below the
 /// folder where the search began and against the absolute path. How Unicode spells a name (NFC or NFD) does not
-/// matter.
+/// matter, and a name may be written as it is shown.
 #[derive(Debug)]
 pub(crate) struct PathPattern {
     expression: Regex,
@@ -33,7 +34,7 @@ impl PathPattern {
             pattern: given.to_owned(),
             reason,
         };
-        let spelled: String = given.nfc().collect();
+        let spelled: String = glob(given).nfc().collect();
         let folders_only = spelled.len() > 1 && spelled.ends_with('/');
         let mut glob = spelled.trim_end_matches('/');
         while let Some(rest) = glob.strip_prefix("./") {
@@ -71,13 +72,14 @@ impl PathPattern {
         if self.by_name {
             return path
                 .file_name()
-                .is_some_and(|name| self.expression.is_match(&composed(name)));
+                .is_some_and(|name| self.expression.is_match(&composed(&matched(name))));
         }
-        let absolute = composed(path.as_str());
+        let absolute = matched(path.as_str());
+        let absolute = composed(&absolute);
         if self.expression.is_match(&absolute) {
             return true;
         }
-        below(start, path).is_some_and(|relative| self.expression.is_match(&composed(relative)))
+        below(start, path).is_some_and(|relative| self.expression.is_match(&composed(&matched(relative))))
     }
 }
 

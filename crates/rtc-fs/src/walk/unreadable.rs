@@ -9,7 +9,7 @@ use super::count;
 /// How many are named; the others are only counted.
 const MAX_NAMED: usize = 3;
 
-/// Files and folders that could not be read, or whose name is not valid Unicode: how many, and the first by name.
+/// Files and folders that could not be read: how many, and the first by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Unreadable {
     /// How many there are.

@@ -38,7 +38,9 @@ fn code(error: &Error) -> Code {
         Error::Denied { .. } | Error::GitFolder { .. } => Code::FileDenied,
         Error::Binary { .. } => Code::FileNotText,
         Error::TooLarge { .. } | Error::TooMany { .. } => Code::FileTooLarge,
-        Error::UnsupportedEncoding { .. } | Error::Unencodable { .. } => Code::FileUnencodable,
+        Error::UnsupportedEncoding { .. } | Error::Unencodable { .. } | Error::DamagedText { .. } => {
+            Code::FileUnencodable
+        }
         Error::Exists { .. } | Error::ChangedSince { .. } => Code::FileConflict,
         Error::Full { .. } => Code::DiskFull,
         _ => Code::Internal,
