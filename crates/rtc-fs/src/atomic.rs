@@ -91,10 +91,13 @@ impl Project {
         tag: &str,
         cancel: &CancellationToken,
     ) -> Result<Recovery, Error> {
+        let Some(intended) = image.after.hash() else {
+            return self.recover_without_content(image, cancel);
+        };
         let interrupted = Interrupted {
             path: &image.path,
-            before: image.before,
-            intended: image.after,
+            before: image.before.hash(),
+            intended,
             temporary: &temporary_name(&image.path, tag),
         };
         self.recover_interrupted(&interrupted, cancel)
@@ -374,6 +377,7 @@ impl Site {
             }
         }
         write_pieces(temporary, planned.new_content(), &self.path, cancel)?;
+        attributes::give_mode(temporary, planned.mode).map_err(|source| self.failed(source))?;
         temporary.sync_all().map_err(|source| self.failed(source))?;
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);

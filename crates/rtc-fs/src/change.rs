@@ -10,7 +10,7 @@ use crate::codec::{Detected, EncodeError, Encoding, LineEnd, binary_kind, detect
 use crate::diff::{self, CLIPPED, Unified};
 use crate::edit::{self, Found, Span};
 use crate::nearest::nearest;
-use crate::preimage::{Kept, KeptSpan, PreImage};
+use crate::preimage::{Kept, KeptSpan, Left, MAX_WHOLE_KEPT_BYTES, PreImage, There};
 use crate::project::{Project, open_leaf};
 use crate::read::read_all;
 use crate::resolve::{Place, Target, locate};
@@ -76,6 +76,10 @@ pub struct Planned {
     spans: Vec<Span>,
     diff: Unified,
     whole: bool,
+    /// How many folders above the file are missing.
+    made_folders: u32,
+    /// The mode of a new file, if it is known.
+    pub(crate) mode: Option<u32>,
     note: Option<String>,
 }
 
@@ -158,6 +162,14 @@ impl Planned {
         self.note.as_deref()
     }
 
+    /// Hash of the content that it was worked out for; `None` if there is no file.
+    pub(crate) fn content_before(&self) -> Option<Hash> {
+        match self.mark.before {
+            Before::Absent => None,
+            Before::Present { hash, .. } => Some(hash),
+        }
+    }
+
     /// The new content in pieces.
     pub(crate) fn new_content(&self) -> impl Iterator<Item = &[u8]> {
         content_after(&self.old, &self.pieces)
@@ -165,9 +177,10 @@ impl Planned {
 
     /// What has to be kept for an undo.
     pub(crate) fn pre_image(&self) -> PreImage {
+        let whole = self.whole || self.old.len() as u64 <= MAX_WHOLE_KEPT_BYTES;
         let (before, kept) = match self.mark.before {
-            Before::Absent => (None, Kept::Absent),
-            Before::Present { hash, .. } if self.whole => (Some(hash), Kept::Whole(self.old.clone())),
+            Before::Absent => (There::Nothing, Kept::Absent),
+            Before::Present { hash, .. } if whole => (There::File(hash), Kept::Whole(self.old.clone())),
             Before::Present { hash, .. } => {
                 let mut grown = 0_i64;
                 let spans = self.pieces.iter().map(|piece| {
@@ -180,14 +193,21 @@ impl Planned {
                     grown += piece.with.len() as i64 - piece.range.len() as i64;
                     span
                 });
-                (Some(hash), Kept::Spans(spans.collect()))
+                (There::File(hash), Kept::Spans(spans.collect()))
             }
         };
+        let is_small = whole && self.bytes() <= MAX_WHOLE_KEPT_BYTES;
+        let left = is_small
+            .then(|| Left::between(&self.old, &self.new_content().collect::<Vec<_>>().concat()))
+            .flatten();
         PreImage {
             path: self.mark.path.clone(),
             before,
-            after: self.mark.intended,
+            after: There::File(self.mark.intended),
             kept,
+            left,
+            made_folders: self.made_folders,
+            mode: None,
         }
     }
 
@@ -223,11 +243,13 @@ fn content_after<'a>(old: &'a [u8], pieces: &'a [Piece]) -> impl Iterator<Item =
 }
 
 /// A file as a plan finds it.
-struct Current {
-    path: VPath,
+pub(crate) struct Current {
+    pub(crate) path: VPath,
     /// `None` if it does not exist.
-    identity: Option<Identity>,
-    bytes: Vec<u8>,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) bytes: Vec<u8>,
+    /// How many folders above it are missing.
+    missing: u32,
     note: Option<String>,
 }
 
@@ -334,21 +356,7 @@ impl Project {
                 Found::Same => return Err(Error::NothingToChange { path }),
             }
         };
-        let diff = diff::unified(&path, &text, &spans, CLIPPED);
-        let mark = encoding.mark().len();
-        let offsets: Vec<usize> = spans
-            .iter()
-            .flat_map(|span| [span.range.start, span.range.end])
-            .collect();
-        let raw = encoding.raw_offsets(&found.bytes[mark..], &offsets);
-        let mut pieces = Vec::with_capacity(spans.len());
-        for (span, raw) in spans.iter().zip(raw.chunks_exact(2)) {
-            let with = encode(&path, encoding, &span.with)?;
-            pieces.push(Piece {
-                range: mark + raw[0]..mark + raw[1],
-                with,
-            });
-        }
+        let (diff, pieces) = pieces_of(&found, encoding, &text, &spans)?;
         drop(text);
         let replaced = spans.len() as u64;
         plan(
@@ -362,7 +370,22 @@ impl Project {
         )
     }
 
-    fn find_file(&self, path: &VPath, cancel: &CancellationToken) -> Result<Current, Error> {
+    /// Plans to replace, in the text of a file, `spans` of it.
+    pub(crate) fn plan_spans(
+        &self,
+        found: Current,
+        encoding: Encoding,
+        spans: Vec<Span>,
+        tag: &str,
+    ) -> Result<Planned, Error> {
+        let text = encoding.decode(&found.bytes);
+        let (diff, pieces) = pieces_of(&found, encoding, &text, &spans)?;
+        drop(text);
+        plan(found, encoding, pieces, Shown { spans, diff }, false, 0, tag)
+    }
+
+    /// The file that a plan is about, read.
+    pub(crate) fn find_file(&self, path: &VPath, cancel: &CancellationToken) -> Result<Current, Error> {
         let place = locate(self, path)?;
         let real = place.path();
         let Place {
@@ -370,10 +393,11 @@ impl Project {
         } = place;
         match target {
             Target::Folder => Err(Error::IsFolder { path: real }),
-            Target::Missing { .. } => Ok(Current {
+            Target::Missing { names } => Ok(Current {
                 path: real,
                 identity: None,
                 bytes: Vec::new(),
+                missing: u32::try_from(names.len().saturating_sub(1)).unwrap_or(u32::MAX),
                 note,
             }),
             Target::Leaf { metadata, .. } if metadata.kind != Kind::File => {
@@ -387,6 +411,7 @@ impl Project {
                     path: real,
                     identity: Some(identity),
                     bytes,
+                    missing: 0,
                     note,
                 })
             }
@@ -417,6 +442,30 @@ fn encode(path: &VPath, encoding: Encoding, text: &str) -> Result<Vec<u8>, Error
             encoding: encoding.name(),
         },
     })
+}
+
+/// What replacing `spans` of a file's text is as a diff, and in its bytes.
+fn pieces_of(
+    found: &Current,
+    encoding: Encoding,
+    text: &str,
+    spans: &[Span],
+) -> Result<(Unified, Vec<Piece>), Error> {
+    let diff = diff::unified(&found.path, text, spans, CLIPPED);
+    let mark = encoding.mark().len();
+    let offsets: Vec<usize> = spans
+        .iter()
+        .flat_map(|span| [span.range.start, span.range.end])
+        .collect();
+    let raw = encoding.raw_offsets(&found.bytes[mark..], &offsets);
+    let mut pieces = Vec::with_capacity(spans.len());
+    for (span, raw) in spans.iter().zip(raw.chunks_exact(2)) {
+        pieces.push(Piece {
+            range: mark + raw[0]..mark + raw[1],
+            with: encode(&found.path, encoding, &span.with)?,
+        });
+    }
+    Ok((diff, pieces))
 }
 
 /// What a change does to the decoded text.
@@ -474,6 +523,8 @@ fn plan(
         spans,
         diff,
         whole,
+        made_folders: found.missing,
+        mode: None,
         note: found.note,
     })
 }

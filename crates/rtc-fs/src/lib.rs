@@ -25,6 +25,7 @@ mod preimage;
 mod project;
 mod read;
 mod resolve;
+mod revert;
 mod stat;
 mod walk;
 mod witness;
@@ -44,10 +45,13 @@ pub use grep::{
 pub use nearest::Nearest;
 pub use part::Part;
 pub use path::{MAX_PATH_BYTES, VPath, shown_name};
-pub use preimage::{Kept, KeptSpan, MAX_PRE_IMAGES, PreImage, PreImageFolder};
+pub use preimage::{
+    Content, Kept, KeptSpan, Left, MAX_PRE_IMAGES, MAX_WHOLE_KEPT_BYTES, PreImage, PreImageFolder, There,
+};
 pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project};
 pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES, Window};
 pub use resolve::{MAX_LINKS, Resolved};
+pub use revert::{Difference, Extent, RevertPlan, Reverting, ThreeWay};
 pub use stat::{Hash, Identity, Kind, Stat};
 pub use walk::{FilePermit, Unreadable};
 pub use witness::Witness;

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::WriteMode;
-use crate::preimage::Kept;
+use crate::preimage::{Kept, There};
 
 struct Folder {
     directory: tempfile::TempDir,
@@ -81,7 +81,7 @@ fn the_pre_image_is_kept_before_anything_changes() {
         folder.project.stat(&applied.path).unwrap().identity
     );
     let kept = kept.unwrap();
-    assert_eq!(kept.after, applied.hash);
+    assert_eq!(kept.after, There::File(applied.hash));
     assert_eq!(kept.before(b"one\n2\n").unwrap().unwrap(), b"one\ntwo\n");
 
     let mut kept = None;
@@ -95,7 +95,7 @@ fn the_pre_image_is_kept_before_anything_changes() {
         .unwrap();
     assert_eq!(kept, Some(Kept::Whole(b"one\n2\n".to_vec())));
     let mut keep = |image: PreImage| {
-        assert_eq!((image.before, image.kept), (None, Kept::Absent));
+        assert_eq!((image.before, image.kept), (There::Nothing, Kept::Absent));
         Ok(())
     };
     folder
