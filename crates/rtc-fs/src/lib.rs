@@ -46,7 +46,8 @@ pub use nearest::Nearest;
 pub use part::Part;
 pub use path::{MAX_PATH_BYTES, VPath, shown_name};
 pub use preimage::{
-    Content, Kept, KeptSpan, Left, MAX_PRE_IMAGES, MAX_WHOLE_KEPT_BYTES, PreImage, PreImageFolder, There,
+    About, Content, Kept, KeptSpan, Left, MAX_PRE_IMAGES, MAX_UNDOS, MAX_WHOLE_KEPT_BYTES, PreImage,
+    PreImageFolder, Retention, Swept, There, Undo, UndoPart,
 };
 pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project};
 pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES, Window};

@@ -3,11 +3,15 @@
 mod folder;
 mod printed;
 mod record;
+mod sweep;
+mod undos;
 mod version1;
 
 use crate::{Error, Hash, VPath};
 
-pub use folder::{MAX_PRE_IMAGES, PreImageFolder};
+pub use folder::{About, MAX_PRE_IMAGES, PreImageFolder};
+pub use sweep::{Retention, Swept};
+pub use undos::{MAX_UNDOS, Undo, UndoPart};
 
 /// Up to this size, 1 MiB each, the whole content before and after an edit is kept, so that both can be shown also after
 /// the file has been changed by somebody else. Of larger files only the places that an edit replaced are kept.

@@ -1,20 +1,36 @@
 //! The folder that pre-images are kept in.
 
+use std::collections::HashSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use rtc_types::RtcId;
 
 use super::record::Record;
-use super::{PreImage, version1};
-use crate::Error;
+use super::{PreImage, There, version1};
+use crate::{Error, VPath};
 
 /// Pre-images that one call can keep.
 pub const MAX_PRE_IMAGES: u32 = 10_000;
 
-/// Keeps pre-images in a folder of the application's data: `<rtc id>/<n>.image`, `n` from 1. Beside them `<session
-/// id>.printed` has what its last script has printed, behind a line that names the RTC id and which start of it.
+/// How long a first line may be to be read alone, 64 KiB.
+const MAX_LINE_BYTES: u64 = 64 << 10;
+
+/// What a pre-image is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// See [`PreImage::path`].
+    pub path: VPath,
+    /// See [`PreImage::before`].
+    pub before: There,
+    /// See [`PreImage::after`].
+    pub after: There,
+}
+
+/// Keeps pre-images in a folder of the application's data: `<rtc id>/<n>.image`, `n` from 1; those of an undo are kept
+/// likewise under its id. Beside them `<session id>.printed` has what its last script has printed, behind a line that names
+/// the RTC id and which start of it, and `<session id>.undos` which of its changes were undone.
 #[derive(Debug, Clone)]
 pub struct PreImageFolder {
     pub(super) folder: PathBuf,
@@ -170,10 +186,46 @@ impl PreImageFolder {
             }
             file => Record::decode(&file?),
         };
-        record.map_err(|reason| Error::DamagedPreImage {
-            name: format!("{rtc}/{number}"),
-            reason,
-        })
+        record.map_err(|reason| damaged(rtc, number, reason))
+    }
+
+    /// What a pre-image is about, without its content.
+    ///
+    /// # Errors
+    /// As [`PreImageFolder::load`].
+    pub fn about(&self, rtc: RtcId, number: u32) -> Result<About, Error> {
+        let path = self.file(rtc, number, "image");
+        let mut line = Vec::new();
+        let read = fs::File::open(&path)
+            .and_then(|file| BufReader::new(file.take(MAX_LINE_BYTES)).read_until(b'\n', &mut line));
+        match read {
+            // Of the first version, or an edit in very many places.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&path, error)),
+            Ok(_) if line.ends_with(b"\n") => {
+                Record::about(&line).map_err(|reason| damaged(rtc, number, reason))
+            }
+            _ => self.load(rtc, number).map(|image| About {
+                path: image.path,
+                before: image.before,
+                after: image.after,
+            }),
+        }
+    }
+
+    /// The calls and undos that have kept something.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn calls(&self) -> Result<HashSet<RtcId>, Error> {
+        let calls = || -> io::Result<HashSet<RtcId>> {
+            let mut calls = HashSet::new();
+            for entry in fs::read_dir(&self.folder)? {
+                let name = entry?.file_name();
+                calls.extend(name.to_str().and_then(|name| name.parse::<RtcId>().ok()));
+            }
+            Ok(calls)
+        };
+        calls().map_err(|source| failed(&self.folder, source))
     }
 
     fn file(&self, rtc: RtcId, number: u32, suffix: &str) -> PathBuf {
@@ -182,6 +234,13 @@ impl PreImageFolder {
 
     pub(super) fn call_folder(&self, rtc: RtcId) -> PathBuf {
         self.folder.join(rtc.to_string())
+    }
+}
+
+fn damaged(rtc: RtcId, number: u32, reason: String) -> Error {
+    Error::DamagedPreImage {
+        name: format!("{rtc}/{number}"),
+        reason,
     }
 }
 

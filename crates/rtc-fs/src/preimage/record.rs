@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kept, KeptSpan, Left, PreImage, There};
+use super::{About, Kept, KeptSpan, Left, PreImage, There};
 use crate::{Hash, VPath};
 
 /// Version of the files that are written.
@@ -26,6 +26,21 @@ struct Description {
     mode: Option<u32>,
     /// Hash of the bytes behind the line.
     bytes: Hash,
+}
+
+impl Description {
+    fn decode(line: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            version: u32,
+        }
+        let told = |error: serde_json::Error| error.to_string();
+        let Versioned { version } = serde_json::from_slice(line).map_err(told)?;
+        if version != VERSION {
+            return Err(format!("its version is {version}, known is {VERSION}"));
+        }
+        serde_json::from_slice(line).map_err(told)
+    }
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -142,22 +157,23 @@ impl Record {
         Ok(file)
     }
 
+    /// What the first line of a file says.
+    pub(super) fn about(line: &[u8]) -> Result<About, String> {
+        let Description {
+            path, before, after, ..
+        } = Description::decode(line)?;
+        Ok(About {
+            path,
+            before: before.into(),
+            after: after.into(),
+        })
+    }
+
     /// What a file has, or why it cannot be one.
     pub(super) fn decode(file: &[u8]) -> Result<Self, String> {
         let end = memchr::memchr(b'\n', file).ok_or("it has no first line")?;
         let (line, bytes) = (&file[..end], &file[end + 1..]);
-        let version = |line| {
-            #[derive(Deserialize)]
-            struct Versioned {
-                version: u32,
-            }
-            serde_json::from_slice::<Versioned>(line).map(|versioned| versioned.version)
-        };
-        let version = version(line).map_err(|error| error.to_string())?;
-        if version != VERSION {
-            return Err(format!("its version is {version}, known is {VERSION}"));
-        }
-        let description: Description = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        let description = Description::decode(line)?;
         if Hash::of(bytes) != description.bytes {
             return Err("its bytes have changed".to_owned());
         }

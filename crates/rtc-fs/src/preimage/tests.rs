@@ -4,12 +4,12 @@ use rtc_types::{RtcId, SessionId};
 
 use super::*;
 
-fn id(number: u128) -> RtcId {
+pub(crate) fn id(number: u128) -> RtcId {
     RtcId::new(uuid::Uuid::from_u128(number))
 }
 
 /// Of a write.
-fn image(before: Option<&[u8]>, after: &[u8]) -> PreImage {
+pub(crate) fn image(before: Option<&[u8]>, after: &[u8]) -> PreImage {
     PreImage {
         path: VPath::parse("/a").unwrap(),
         before: before.map_or(There::Nothing, |before| There::File(Hash::of(before))),
