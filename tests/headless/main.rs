@@ -25,3 +25,4 @@ mod scripts;
 mod sessions;
 mod stopping;
 mod terminal;
+mod undo;
