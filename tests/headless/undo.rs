@@ -307,3 +307,55 @@ fn after_an_undo_the_agent_reads_again_before_it_edits() {
     assert_eq!(content(&place, "notes.txt"), "old\n");
     assert_eq!(ended(&place, "undo", &[]).code, Some(1));
 }
+
+/// Killed wherever it is, an undo has put back whole files only, and the next one goes on with the others.
+#[test]
+fn an_undo_that_is_killed_goes_on_with_the_next() {
+    if !has_strace() {
+        return;
+    }
+    let place = project(&[("a.txt", "old\n"), ("b.txt", "old\n")]);
+    let request = "replace old by new in a.txt and b.txt, then create made/c.txt with \"c\"";
+    assert_eq!(alone(&place, request, &["--mode", "bypass"]).code, Some(0));
+    let (root, id) = (place.root(), last_id(&place));
+    let after = tree(&root);
+    done(&place, "undo", &[]);
+    let before = tree(&root);
+    done(&place, "redo", &[]);
+    assert_eq!(tree(&root), after);
+    let mut kills = 0;
+    for call in ["renameat2", "unlinkat", "fsync"] {
+        for nth in 1.. {
+            let ended = run(place.killed_at(call, nth, &["undo", &id]), b"");
+            if ended.code == Some(0) {
+                break;
+            }
+            kills += 1;
+            for (name, file) in tree(&root) {
+                let is_whole = before.get(&name) == Some(&file) || after.get(&name) == Some(&file);
+                assert!(is_whole || name.ends_with(".tmp"), "{call} {nth}: {name}");
+            }
+            // What is left to undo, if anything is.
+            let rest = ended_of_rest(&place);
+            assert_eq!(tree(&root), before, "{call} {nth}: {rest}");
+            while run(place.command(&["redo", &id]), b"").code == Some(0) {}
+            assert_eq!(tree(&root), after, "{call} {nth}: {rest}");
+        }
+        done(&place, "redo", &[]);
+        assert_eq!(tree(&root), after, "{call}");
+    }
+    assert!(kills >= 10, "it is killed {kills} times");
+}
+
+fn ended_of_rest(place: &Workplace) -> String {
+    let rest = ended(place, "undo", &[]);
+    assert!(matches!(rest.code, Some(0 | 1)), "{}", rest.stderr);
+    rest.stdout + &rest.stderr
+}
+
+fn has_strace() -> bool {
+    Command::new("strace")
+        .arg("-V")
+        .output()
+        .is_ok_and(|told| told.status.success())
+}

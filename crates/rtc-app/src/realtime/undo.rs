@@ -54,6 +54,24 @@ struct Group {
 }
 
 impl Group {
+    /// What a part of an undo is to put back.
+    fn of(kept: &PreImageFolder, undo: &Undo, part: &UndoPart) -> Result<Self, Error> {
+        let mut images = Vec::new();
+        for id in undo.redoes.iter().chain(&part.calls) {
+            for number in kept.list(*id)? {
+                if kept.about(*id, number)?.path == part.path {
+                    images.push((*id, number));
+                }
+            }
+        }
+        Ok(Self {
+            path: part.path.clone(),
+            images,
+            calls: part.calls.clone(),
+            hunks: part.hunks.clone(),
+        })
+    }
+
     fn load(&self, kept: &PreImageFolder) -> Result<Vec<PreImage>, Error> {
         let images = self.images.iter();
         images.map(|(rtc, number)| kept.load(*rtc, *number)).collect()
@@ -226,7 +244,7 @@ impl Realtime {
         .await
     }
 
-    /// Lets the undos come to an end that an earlier process left in the middle: their temporary files go.
+    /// Lets the undos come to an end that an earlier process left in the middle.
     pub(super) async fn finish_undos(&self) -> Result<(), RpcError> {
         let place = self.place(None, None).await?;
         let kept = place.pre_images.clone();
@@ -312,21 +330,7 @@ fn carry_out(
     let mut files = Vec::new();
     let mut done = Ok(());
     for (_, group) in order {
-        let before = project.there(&group.path, cancel);
-        done = before.and_then(|before| {
-            match plan(group)? {
-                RevertPlan::Refused(three) => return Err(Error::ChangedSince { path: three.path }),
-                RevertPlan::Ready(ready) => {
-                    project.revert(ready, &mut Keeping::new(kept, undo.id), cancel)?;
-                }
-            }
-            let after = project.there(&group.path, cancel)?;
-            files.push(PutBack {
-                path: group.path.as_str().to_owned(),
-                kind: kind(before, after),
-            });
-            Ok(())
-        });
+        done = put_one_back(place, undo.id, group, cancel).map(|file| files.push(file));
         if done.is_err() {
             break;
         }
@@ -334,7 +338,7 @@ fn carry_out(
     undo.ended = true;
     let ended = kept.keep_undo(session, undo);
     done.and(ended).map_err(|error| {
-        let done = files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
+        let done: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let mut error = told(error);
         if !done.is_empty() {
             // The list of changes has what is undone by now.
@@ -345,19 +349,68 @@ fn carry_out(
     Ok(Undone { files })
 }
 
-/// Of an undo that was cut short only the last change can be in the middle.
+/// Puts one path back, if it still is what was planned for.
+fn put_one_back(
+    place: &Place,
+    undo: RtcId,
+    group: &Group,
+    cancel: &CancellationToken,
+) -> Result<PutBack, Error> {
+    let (project, kept) = (&place.project, &place.pre_images);
+    let before = project.there(&group.path, cancel)?;
+    // Not from the first plan: of all files together the contents are not kept in memory.
+    let images = group.load(kept)?;
+    match project.plan_revert(&images, group.extent(), &undo.to_string(), cancel)? {
+        RevertPlan::Refused(three) => return Err(Error::ChangedSince { path: three.path }),
+        RevertPlan::Ready(ready) => {
+            project.revert(ready, &mut Keeping::new(kept, undo), cancel)?;
+        }
+    }
+    let after = project.there(&group.path, cancel)?;
+    Ok(PutBack {
+        path: group.path.as_str().to_owned(),
+        kind: kind(before, after),
+    })
+}
+
+/// Brings the undos to their end that were cut short: what was begun is tidied up, and what is not put back yet is, where it
+/// still can be.
 fn finish_cut_short(place: &Place, session: SessionId, cancel: &CancellationToken) -> Result<(), Error> {
-    let kept = &place.pre_images;
+    let (project, kept) = (&place.project, &place.pre_images);
     for mut undo in kept.undos(session)? {
         if undo.ended {
             continue;
         }
+        let tag = undo.id.to_string();
+        // Only the last change can be in the middle.
         if let Some(last) = kept.list(undo.id)?.last().copied() {
             let image = kept.load(undo.id, last)?;
-            let recovery = place.project.recover_kept(&image, &undo.id.to_string(), cancel)?;
-            if recovery == Recovery::NotApplied {
+            if project.recover_kept(&image, &tag, cancel)? == Recovery::NotApplied {
                 kept.forget(undo.id, last)?;
             }
+        }
+        let put_back = kept.put_back(undo.id)?;
+        let mut order = Vec::new();
+        for (at, part) in undo.parts.iter().enumerate() {
+            let group = Group::of(kept, &undo, part)?;
+            // Of hunks it cannot be seen from the file that they are put back already.
+            let is_done = !part.hunks.is_empty() && put_back.contains(&part.path);
+            let is_permitted = place
+                .permit(&["write", "edit"], Access::Write, &part.path)
+                .is_ok();
+            if is_done || !is_permitted || group.images.is_empty() {
+                continue;
+            }
+            let images = group.load(kept)?;
+            match project.plan_revert(&images, group.extent(), &tag, cancel) {
+                Ok(RevertPlan::Ready(ready)) if ready.is_some() => order.push((ready.rank(at), group)),
+                Ok(RevertPlan::Ready(_) | RevertPlan::Refused(_)) | Err(Error::ChangedSince { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        order.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (_, group) in order {
+            put_one_back(place, undo.id, &group, cancel)?;
         }
         undo.ended = true;
         kept.keep_undo(session, undo)?;
