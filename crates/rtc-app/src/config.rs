@@ -304,7 +304,7 @@ mod tests {
         .map(error)
         .collect();
         insta::assert_snapshot!(told.join("\n"), @"
-        the configuration DIR/config.toml is wrong, line 2, field `modell`: unknown field `modell`, expected one of `model`, `mode`, `models`
+        the configuration DIR/config.toml is wrong, line 2, field `modell`: unknown field `modell`, expected one of `model`, `mode`, `models`, `undo`
         the configuration DIR/config.toml is wrong, line 3, field `context`: invalid type: string \"many\", expected u64
         the configuration DIR/config.toml is wrong, line 1, field `mode`: unknown variant `yolo`, expected one of `manual`, `edit`, `plan`, `auto`, `bypass`
         the configuration DIR/config.toml is wrong, line 1, field `[models.small]`: missing field `api`

@@ -381,8 +381,9 @@ impl Back {
         for image in images.iter().rev() {
             let there = back.content.there();
             if !image.after.is(there) {
-                // Someone else has put it back, or it was never made.
+                // Someone else has put it back, or it was never made; the folders for it may have been.
                 if image.before.is(there) {
+                    back.made_folders = image.made_folders;
                     continue;
                 }
                 return Ok(None);

@@ -330,9 +330,13 @@ fn carry_out(
     let mut files = Vec::new();
     let mut done = Ok(());
     for (_, group) in order {
-        done = put_one_back(place, undo.id, group, cancel).map(|file| files.push(file));
-        if done.is_err() {
-            break;
+        match put_one_back(place, undo.id, group, cancel) {
+            Ok(Some(file)) => files.push(file),
+            Ok(None) => as_it_was(&mut undo, &group.path),
+            Err(error) => {
+                done = Err(error);
+                break;
+            }
         }
     }
     undo.ended = true;
@@ -349,13 +353,20 @@ fn carry_out(
     Ok(Undone { files })
 }
 
-/// Puts one path back, if it still is what was planned for.
+/// There was nothing to do at a path.
+fn as_it_was(undo: &mut Undo, path: &VPath) {
+    for part in undo.parts.iter_mut().filter(|part| part.path == *path) {
+        part.as_it_was = true;
+    }
+}
+
+/// Puts one path back, if it still is what was planned for. Nothing, if there was nothing to do.
 fn put_one_back(
     place: &Place,
     undo: RtcId,
     group: &Group,
     cancel: &CancellationToken,
-) -> Result<PutBack, Error> {
+) -> Result<Option<PutBack>, Error> {
     let (project, kept) = (&place.project, &place.pre_images);
     let before = project.there(&group.path, cancel)?;
     // Not from the first plan: of all files together the contents are not kept in memory.
@@ -363,14 +374,16 @@ fn put_one_back(
     match project.plan_revert(&images, group.extent(), &undo.to_string(), cancel)? {
         RevertPlan::Refused(three) => return Err(Error::ChangedSince { path: three.path }),
         RevertPlan::Ready(ready) => {
-            project.revert(ready, &mut Keeping::new(kept, undo), cancel)?;
+            if !project.revert(ready, &mut Keeping::new(kept, undo), cancel)? {
+                return Ok(None);
+            }
         }
     }
     let after = project.there(&group.path, cancel)?;
-    Ok(PutBack {
+    Ok(Some(PutBack {
         path: group.path.as_str().to_owned(),
         kind: kind(before, after),
-    })
+    }))
 }
 
 /// Brings the undos to their end that were cut short: what was begun is tidied up, and what is not put back yet is, where it
@@ -410,7 +423,9 @@ fn finish_cut_short(place: &Place, session: SessionId, cancel: &CancellationToke
         }
         order.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (_, group) in order {
-            put_one_back(place, undo.id, &group, cancel)?;
+            if put_one_back(place, undo.id, &group, cancel)?.is_none() {
+                as_it_was(&mut undo, &group.path);
+            }
         }
         undo.ended = true;
         kept.keep_undo(session, undo)?;

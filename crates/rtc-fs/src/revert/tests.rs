@@ -381,6 +381,23 @@ fn a_folder_that_something_was_put_in_stays() {
     assert_eq!(names, ["n/", "n/mine"]);
 }
 
+/// As after a kill between the file and its folders, or a file that somebody removed by hand.
+#[test]
+fn the_folders_of_a_file_that_is_gone_already_go_as_well() {
+    let mut place = Place::new(&[]);
+    place.write("/n/m/a", "1\n");
+    fs::remove_file(place.full("n/m/a")).unwrap();
+    let kept = place.kept.clone();
+    place.undo(Extent::All);
+    assert_eq!(tree(place.folder.path()), [""; 0]);
+    place.kept = kept;
+    let RevertPlan::Ready(ready) = place.plan("/n/m/a", Extent::All).unwrap() else {
+        panic!("nothing is to be done");
+    };
+    let nothing = &mut |_| panic!("nothing is there to keep");
+    assert!(!place.project.revert(ready, nothing, &place.cancel).unwrap());
+}
+
 #[test]
 fn what_changes_between_plan_and_effect_stays() {
     let mut place = Place::new(&[("a", b"1\n")]);
