@@ -199,16 +199,19 @@ struct Interrupted<'a> {
 
 /// The folder in which a change is made.
 struct Site {
+    /// As long as some are missing, the innermost that is there.
     folder: Dir,
     name: OsString,
     path: VPath,
     temporary: String,
+    /// Folders that are missing on the way, outermost first.
+    missing: Vec<String>,
     /// Folders that were made for the change, outermost first, each with its parent.
     made: Vec<(Dir, String)>,
 }
 
 impl Site {
-    /// Finds the folder of the change again, and makes it where it is missing.
+    /// Finds the folder of the change again.
     fn open(project: &Project, mark: &Mark) -> Result<Self, Error> {
         let changed = || Error::ChangedSince {
             path: mark.path.clone(),
@@ -231,20 +234,20 @@ impl Site {
             _ => return Err(changed()),
         };
         let missing = missing.to_vec();
-        let mut site = Self {
+        Ok(Self {
             folder: place.folder,
             name,
             path: mark.path.clone(),
             temporary: mark.temporary.clone(),
+            missing,
             made: Vec::new(),
-        };
-        for name in &missing {
-            if let Err(error) = site.make_folder(name) {
-                site.remove_made_folders();
-                return Err(error);
-            }
-        }
-        Ok(site)
+        })
+    }
+
+    /// Makes the folders that are missing.
+    fn make_folders(&mut self) -> Result<(), Error> {
+        let missing = std::mem::take(&mut self.missing);
+        missing.iter().try_for_each(|name| self.make_folder(name))
     }
 
     fn make_folder(&mut self, name: &str) -> Result<(), Error> {
@@ -289,12 +292,17 @@ impl Site {
         witness: &mut dyn Witness,
         cancel: &CancellationToken,
     ) -> Result<Metadata, Error> {
-        let current = self.verify(&planned.mark.before, cancel)?;
+        let current = if self.missing.is_empty() {
+            self.verify(&planned.mark.before, cancel)?
+        } else {
+            None
+        };
         if current.as_ref().is_some_and(|(_, metadata)| metadata.links > 1) {
             return self.write_in_place(planned, witness, cancel);
         }
-        // First of all: whoever finds a temporary file that a crash left knows from this whose it is.
+        // First of all: whoever finds a temporary file or a folder that a crash left knows from this whose it is.
         witness.keep(planned.pre_image())?;
+        self.make_folders()?;
         let mut temporary = self.create_temporary(current.is_some())?;
         let result = self.replace(planned, current, &mut temporary, witness, cancel);
         drop(temporary);

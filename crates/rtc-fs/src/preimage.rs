@@ -220,6 +220,22 @@ impl PreImage {
         }
     }
 
+    /// Whether `other` is of the same change, made again: folders that the first start has made are there by then.
+    fn is_again(&self, other: &Self) -> bool {
+        let Self {
+            path,
+            before,
+            after,
+            kept,
+            left,
+            made_folders,
+            mode,
+        } = other;
+        (&self.path, &self.before, &self.after) == (path, before, after)
+            && (&self.kept, &self.left, &self.mode) == (kept, left, mode)
+            && self.made_folders >= *made_folders
+    }
+
     fn damaged(&self, reason: &str) -> Error {
         Error::DamagedPreImage {
             name: format!("of `{}`", self.path),

@@ -104,6 +104,19 @@ fn the_pre_image_is_kept_before_anything_changes() {
         .unwrap();
 }
 
+/// After a kill it is known from what was kept that a folder which is there was made for the change.
+#[test]
+fn folders_are_made_once_it_is_kept_that_they_are() {
+    let folder = Folder::with("");
+    let planned = folder.write("/n/m/b.txt", "new");
+    let mut keep = |image: PreImage| {
+        assert_eq!((folder.names().as_str(), image.made_folders), ("a.txt", 2));
+        Ok(())
+    };
+    folder.project.apply(planned, &mut keep, &folder.cancel).unwrap();
+    assert_eq!(folder.content("n/m/b.txt"), "new");
+}
+
 /// What a change tells, in its order.
 #[derive(Default)]
 struct Told(Vec<String>);

@@ -67,12 +67,12 @@ impl PreImageFolder {
             .copied();
         if let Some(last) = last
             && let Ok(kept) = self.record(rtc, last)
-            && kept.image == *image
+            && kept.image.is_again(image)
         {
             let kept = if kept.attempt == attempt {
                 sync_folder(&self.call_folder(rtc))
             } else {
-                self.store(rtc, attempt, last, image)
+                self.store(rtc, attempt, last, &kept.image)
             };
             // That start may have ended before the names were on the device.
             kept.and_then(|()| sync_folder(&self.folder))

@@ -103,11 +103,11 @@ impl PreImageFolder {
     ) -> Result<u64, Error> {
         let age = i64::try_from(retention.age.as_millis()).unwrap_or(i64::MAX);
         let oldest = now.as_millisecond().saturating_sub(age);
-        let mut left = 0;
-        for item in swept.items {
-            let stays = item.rtc.is_some_and(|rtc| stay.contains(&rtc));
-            let fits = item.at >= oldest && left + item.bytes <= retention.bytes;
-            if stays || fits {
+        let stays = |item: &Item| item.rtc.is_some_and(|rtc| stay.contains(&rtc));
+        let (staying, others): (Vec<Item>, Vec<Item>) = swept.items.into_iter().partition(stays);
+        let mut left: u64 = staying.iter().map(|item| item.bytes).sum();
+        for item in others {
+            if item.at >= oldest && left + item.bytes <= retention.bytes {
                 left += item.bytes;
                 continue;
             }

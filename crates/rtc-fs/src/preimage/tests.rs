@@ -187,6 +187,21 @@ fn a_pre_image_belongs_to_the_start_that_kept_it_last() {
     assert_eq!(folder.keep(id(1), 2, &image(b"4")).unwrap(), 3);
 }
 
+/// The start that is made again finds the folders that the first one has made; an undo is to remove them.
+#[test]
+fn a_change_that_is_made_again_keeps_that_it_made_its_folders() {
+    let data = tempfile::tempdir().unwrap();
+    let folder = PreImageFolder::open(data.path()).unwrap();
+    let image = |made_folders| PreImage {
+        made_folders,
+        ..image(None, b"new")
+    };
+    assert_eq!(folder.keep(id(1), 1, &image(2)).unwrap(), 1);
+    assert_eq!(folder.keep(id(1), 2, &image(0)).unwrap(), 1);
+    assert_eq!(folder.load(id(1), 1).unwrap(), image(2));
+    assert_eq!(folder.list_of(id(1), 2).unwrap(), [1]);
+}
+
 #[test]
 fn what_has_not_its_name_yet_was_never_kept() {
     let data = tempfile::tempdir().unwrap();
