@@ -124,10 +124,10 @@ fn a_read_costs_two_flushes_and_a_write_three_and_those_of_its_file() {
           8     0 |       2     2     1      0 | read config.json
          10     0 |       2     2     3      0 | read config.json, read README.md, read web/app.js
          10     0 |       3     2     2      0 | find colour in shop
-         15     6 |       5     2     3      1 | replace mixer by mixermixer in README.md
-         11     7 |       3     2     1      1 | create notes/todo.txt with "buy chalk"
-         11     6 |       3     2     1      1 | create todo.txt with "buy chalk"
-         45    31 |      17     2    13      5 | list the files in docs, search for price in shop,
+         15     5 |       5     2     3      1 | replace mixer by mixermixer in README.md
+         11     6 |       3     2     1      1 | create notes/todo.txt with "buy chalk"
+         11     5 |       3     2     1      1 | create todo.txt with "buy chalk"
+         45    26 |      17     2    13      5 | list the files in docs, search for price in shop,
     "#);
 }
 

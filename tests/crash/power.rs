@@ -267,8 +267,7 @@ const FORGOTTEN: &[Forgotten] = &[
     ("the names in a new folder", |call| {
         call.path.ends_with("project/notes")
     }),
-    ("what was in a file", |call| is_named(call, "1.bytes")),
-    ("of what it was the content", |call| is_named(call, "1.json.new")),
+    ("what was in a file", |call| is_named(call, "1.image.new")),
     ("the names of old contents", |call| is_in(call, "pre-images")),
     ("the folder of old contents", |call| {
         call.path.ends_with("data/pre-images")

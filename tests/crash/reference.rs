@@ -222,5 +222,5 @@ fn kept(place: &Workplace, rtc: &str) -> usize {
         return 0;
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names.filter(|name| name.ends_with(".json")).count()
+    names.filter(|name| name.ends_with(".image")).count()
 }

@@ -370,19 +370,18 @@ fn kept(place: &Workplace) -> Vec<Kept> {
     let mut all = Vec::new();
     for call in list(&place.data().join("pre-images")) {
         for file in list(&call) {
-            if file.extension().is_some_and(|extension| extension == "json") {
-                let description = std::fs::read(&file).expect("a description can be read");
-                let mut description: Value = serde_json::from_slice(&description)
-                    .unwrap_or_else(|error| panic!("a description of {} bytes: {error}", description.len()));
+            // Another name has what was cut short: it was never kept.
+            if file.extension().is_some_and(|extension| extension == "image") {
+                let kept = std::fs::read(&file).expect("a pre-image can be read");
+                let end = kept.iter().position(|byte| *byte == b'\n');
+                let end = end.unwrap_or_else(|| panic!("a pre-image of {} bytes", kept.len()));
+                let mut description: Value =
+                    serde_json::from_slice(&kept[..end]).expect("its first line describes it");
                 description["attempt"].take();
-                // What the power cut short was never kept.
-                let Ok(bytes) = std::fs::read(file.with_extension("bytes")) else {
-                    continue;
-                };
                 all.push(Kept {
                     path: description["path"].as_str().expect("a path").to_owned(),
                     description: description.to_string(),
-                    bytes: text(&bytes),
+                    bytes: text(&kept[end + 1..]),
                 });
             }
         }

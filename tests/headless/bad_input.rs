@@ -93,7 +93,7 @@ fn a_broken_configuration_is_told_with_file_line_and_field() {
         }),
     ]), @"
     unknown field: exit 2
-    rtc-headless: the configuration PLACE/config.toml is wrong, line 2, field `modell`: unknown field `modell`, expected one of `model`, `mode`, `models`
+    rtc-headless: the configuration PLACE/config.toml is wrong, line 2, field `modell`: unknown field `modell`, expected one of `model`, `mode`, `models`, `undo`
 
     wrong value: exit 2
     rtc-headless: the configuration PLACE/config.toml is wrong, line 1, field `mode`: unknown variant `yolo`, expected one of `manual`, `edit`, `plan`, `auto`, `bypass`

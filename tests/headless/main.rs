@@ -26,3 +26,4 @@ mod scripts;
 mod sessions;
 mod stopping;
 mod terminal;
+mod undo;

@@ -65,6 +65,9 @@ fn ask(method: Method, things: &Things, folder: &str) -> Value {
         | Method::MessageList
         | Method::TurnList
         | Method::TurnStop
+        | Method::SessionChanges
+        | Method::SessionUndo
+        | Method::SessionRedo
         | Method::RtcList => json!({ "session_id": session }),
         Method::SessionUpdate => json!({"session_id": session, "title": "mine"}),
         Method::SessionSetMode => json!({"session_id": session, "mode": "bypass"}),
@@ -118,7 +121,9 @@ fn elsewhere(method: Method) -> Elsewhere {
         | Method::FsRead
         | Method::FsStat
         | Method::FsFind
-        | Method::FsWrite => Elsewhere::Refused("auth.permission_denied"),
+        | Method::FsWrite
+        | Method::SessionUndo
+        | Method::SessionRedo => Elsewhere::Refused("auth.permission_denied"),
         Method::ProjectTrust | Method::ProjectClose => Elsewhere::Refused("project.not_found"),
         _ if method.kind() == CallKind::Query => Elsewhere::Told,
         _ => Elsewhere::MayDoThat,

@@ -14,6 +14,7 @@ use rtc_tool::{Registry, handle};
 use rtc_types::{Clock, DeviceId, Project, UserId};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::data::Identity;
 use crate::host::AppHost;
@@ -67,6 +68,8 @@ pub struct App {
     user: UserId,
     device: DeviceId,
     realtime: Arc<Realtime>,
+    /// Looks after what is kept, as long as this is there.
+    _house: AbortOnDropHandle<()>,
 }
 
 impl App {
@@ -199,9 +202,13 @@ impl App {
             set_aside,
             watch: realtime::watch(engine.clone()),
             projects: std::sync::Mutex::default(),
+            retention: config.undo.retention(),
         };
+        let realtime = Arc::new(realtime);
+        let house = tokio::spawn(realtime.clone().keep_house());
         Ok(Self {
-            realtime: Arc::new(realtime),
+            realtime,
+            _house: AbortOnDropHandle::new(house),
             engine,
             executor,
             config,

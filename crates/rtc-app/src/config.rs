@@ -26,6 +26,30 @@ pub struct Config {
     /// Models by name.
     #[serde(default)]
     pub models: BTreeMap<String, ModelConfig>,
+    /// How long what an undo needs is kept.
+    #[serde(default)]
+    pub undo: UndoConfig,
+}
+
+/// How long what an undo needs is kept. What an open turn has changed can always be undone.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UndoConfig {
+    /// For how many days; 30 by default.
+    pub days: Option<u32>,
+    /// How many MiB at most; 2048 by default.
+    pub mib: Option<u32>,
+}
+
+impl UndoConfig {
+    pub(crate) fn retention(&self) -> rtc_fs::Retention {
+        let default = rtc_fs::Retention::default();
+        let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
+        rtc_fs::Retention {
+            age: self.days.map_or(default.age, days),
+            bytes: self.mib.map_or(default.bytes, |mib| u64::from(mib) << 20),
+        }
+    }
 }
 
 /// One model.
@@ -280,7 +304,7 @@ mod tests {
         .map(error)
         .collect();
         insta::assert_snapshot!(told.join("\n"), @"
-        the configuration DIR/config.toml is wrong, line 2, field `modell`: unknown field `modell`, expected one of `model`, `mode`, `models`
+        the configuration DIR/config.toml is wrong, line 2, field `modell`: unknown field `modell`, expected one of `model`, `mode`, `models`, `undo`
         the configuration DIR/config.toml is wrong, line 3, field `context`: invalid type: string \"many\", expected u64
         the configuration DIR/config.toml is wrong, line 1, field `mode`: unknown variant `yolo`, expected one of `manual`, `edit`, `plan`, `auto`, `bypass`
         the configuration DIR/config.toml is wrong, line 1, field `[models.small]`: missing field `api`

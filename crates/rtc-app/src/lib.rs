@@ -17,7 +17,7 @@ mod tokens;
 
 pub use app::{App, Options, script_confinement};
 pub use clock::SystemClock;
-pub use config::{Config, ModelConfig};
+pub use config::{Config, ModelConfig, UndoConfig};
 pub use error::Error;
 pub use installation::Installation;
 pub use instance::Instance;

@@ -1,6 +1,8 @@
 //! What clients reach over a connection: the user's stream, and the methods of engine and device.
 
 mod files;
+mod house;
+mod undo;
 mod watching;
 
 use std::path::{Path, PathBuf};
@@ -55,6 +57,8 @@ pub(crate) struct Realtime {
     pub(crate) watch: Arc<rtc_fs::Watch>,
     /// The folders that are open, the first one first.
     pub(crate) projects: Mutex<Vec<ProjectId>>,
+    /// How long what an undo needs is kept.
+    pub(crate) retention: rtc_fs::Retention,
 }
 
 impl Realtime {
@@ -173,6 +177,9 @@ impl Realtime {
             Request::FsStat(ask) => return told(self.fs_stat(caller, ask).await?),
             Request::FsFind(ask) => return told(self.fs_find(caller, ask).await?),
             Request::FsWrite(ask) => return told(self.fs_write(caller, ask).await?),
+            Request::SessionChanges(ask) => return told(self.session_changes(ask).await?),
+            Request::SessionUndo(ask) => return told(self.session_undo(caller, ask).await?),
+            Request::SessionRedo(ask) => return told(self.session_redo(caller, ask).await?),
             other => other,
         };
         self.is_trusted(caller, &request).await?;

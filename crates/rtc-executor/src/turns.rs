@@ -12,12 +12,13 @@ use crate::gate::{Gate, Held, Root};
 use crate::{OpenCall, PortError};
 
 impl Executor {
-    /// Waits until it is the user's own turn to change a file of a project, as it waits for others. An error if what an
-    /// earlier process began there cannot be looked at yet.
-    pub async fn turn_of_user(&self, project: ProjectId) -> Result<Turn, PortError> {
-        self.look_back(Some(project)).await?;
-        let held = self.inner.gate.enter(Some(project), Root::User).await;
-        tracing::debug!(%project, "it is the user's own turn to change a file");
+    /// Waits until it is the user's own turn to change a file of a project, or of the scratch folder, as it waits for
+    /// others. An error if what an earlier process began there cannot be looked at yet.
+    pub async fn turn_of_user(&self, project: Option<ProjectId>) -> Result<Turn, PortError> {
+        self.look_back(project).await?;
+        let held = self.inner.gate.enter(project, Root::User).await;
+        let project = project.map(tracing::field::display);
+        tracing::debug!(project, "it is the user's own turn to change a file");
         Ok(Turn::new(held))
     }
 

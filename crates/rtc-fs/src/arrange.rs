@@ -8,9 +8,10 @@ use cap_std::fs::Dir;
 use tokio_util::sync::CancellationToken;
 
 use crate::atomic::sync_folder;
+use crate::attributes;
 use crate::change::{MAX_CHANGED_BYTES, temporary_name};
 use crate::exchange::{Exchanged, Held, Names, rename_to_nothing_in};
-use crate::preimage::{Kept, PreImage};
+use crate::preimage::{Kept, Left, PreImage, There};
 use crate::project::{Project, open_leaf};
 use crate::read::read_all;
 use crate::resolve::{Place, Target, locate};
@@ -49,27 +50,26 @@ impl Gathered {
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
-
-    fn files(&self) -> impl Iterator<Item = &VPath> {
-        self.entries
-            .iter()
-            .filter(|(_, kind)| *kind == Kind::File)
-            .map(|(path, _)| path)
-    }
 }
 
 impl Project {
-    /// Makes a folder and those on the way to it, and tells `made` each. `false` if it is there already.
+    /// Makes a folder and those on the way to it, each with a pre-image. `false` if it is there already.
     ///
     /// # Errors
-    /// As [`Project::resolve_new`], and [`Error::Exists`] for a file, [`Error::Full`].
-    pub fn make_folder(&self, path: &VPath, made: &mut dyn FnMut(&VPath)) -> Result<bool, Error> {
+    /// As [`Project::resolve_new`], and [`Error::Exists`] for a file, [`Error::Full`], the error of `witness`.
+    pub fn make_folder(&self, path: &VPath, witness: &mut dyn Witness) -> Result<bool, Error> {
         let place = locate(self, path)?;
         match &place.target {
             Target::Folder => Ok(false),
             Target::Leaf { .. } => Err(Error::Exists { path: place.path() }),
             Target::Missing { names } => {
-                make_folders(&place, names, made)?;
+                make_folders(&place, names, &mut |folder, make| {
+                    witness.keep(folder_image(folder.clone(), There::Nothing, There::Folder))?;
+                    if make()? {
+                        witness.made(folder);
+                    }
+                    Ok(())
+                })?;
                 Ok(true)
             }
         }
@@ -123,8 +123,6 @@ impl Project {
 
     /// Removes what was gathered, the innermost first. `tag` names the call: a file has a temporary name before it is gone.
     ///
-    /// A pre-image of a removed file has, as the content after it, none: an absent file reads as an empty one.
-    ///
     /// # Errors
     /// [`Error::ChangedSince`] where something is not as it was gathered, [`Error::TooLarge`], [`Error::Denied`],
     /// [`Error::Cancelled`], the error of `witness`. What had been removed until then stays removed.
@@ -140,30 +138,51 @@ impl Project {
                 return Err(Error::Cancelled);
             }
             if *kind == Kind::File {
-                let file = self.kept_file(path, MAX_CHANGED_BYTES, cancel)?;
-                witness.keep(file.leaves())?;
-                let names = Names {
-                    folder: &file.folder,
-                    name: file.name.as_ref(),
-                    temporary: &temporary_name(path, tag),
-                    path,
-                };
-                if names.remove(&file.held())? == Exchanged::Changed {
-                    return Err(Error::ChangedSince { path: path.clone() });
-                }
-                witness.made(path);
-                sync_folder(&file.folder, path)?;
+                self.remove_file(path, None, tag, witness, cancel)?;
             } else {
-                let (outer, name) = self.outer(path)?;
-                outer.remove_dir(&name).map_err(|source| match source.kind() {
-                    io::ErrorKind::DirectoryNotEmpty => Error::ChangedSince { path: path.clone() },
-                    _ => Error::from_io(path, source),
-                })?;
-                witness.made(path);
-                sync_folder(&outer, path)?;
+                self.remove_folder(path, witness)?;
             }
         }
         Ok(())
+    }
+
+    /// Removes one file; `expected`: if it has this content.
+    pub(crate) fn remove_file(
+        &self,
+        path: &VPath,
+        expected: Option<Hash>,
+        tag: &str,
+        witness: &mut dyn Witness,
+        cancel: &CancellationToken,
+    ) -> Result<(), Error> {
+        let file = self.kept_file(path, MAX_CHANGED_BYTES, cancel)?;
+        if expected.is_some_and(|expected| expected != file.hash) {
+            return Err(Error::ChangedSince { path: path.clone() });
+        }
+        witness.keep(file.leaves())?;
+        let names = Names {
+            folder: &file.folder,
+            name: file.name.as_ref(),
+            temporary: &temporary_name(path, tag),
+            path,
+        };
+        if names.remove(&file.held())? == Exchanged::Changed {
+            return Err(Error::ChangedSince { path: path.clone() });
+        }
+        witness.made(path);
+        sync_folder(&file.folder, path)
+    }
+
+    /// Removes one folder that has nothing in it.
+    pub(crate) fn remove_folder(&self, path: &VPath, witness: &mut dyn Witness) -> Result<(), Error> {
+        let (outer, name) = self.outer(path)?;
+        witness.keep(folder_image(path.clone(), There::Folder, There::Nothing))?;
+        outer.remove_dir(&name).map_err(|source| match source.kind() {
+            io::ErrorKind::DirectoryNotEmpty => Error::ChangedSince { path: path.clone() },
+            _ => Error::from_io(path, source),
+        })?;
+        witness.made(path);
+        sync_folder(&outer, path)
     }
 
     /// Where what was gathered would be after a move to `to`: each path with its new one.
@@ -198,19 +217,32 @@ impl Project {
         cancel: &CancellationToken,
     ) -> Result<VPath, Error> {
         let destinations = self.destinations(gathered, to)?;
+        let missing = match locate(self, to)?.target {
+            Target::Missing { names } => u32::try_from(names.len().saturating_sub(1)).unwrap_or(u32::MAX),
+            Target::Leaf { .. } | Target::Folder => 0,
+        };
         let mut room = MAX_CHANGED_BYTES;
-        for path in gathered.files() {
-            let at = gathered
-                .paths()
-                .position(|other| other == path)
-                .unwrap_or_default();
+        for (at, ((path, kind), destination)) in gathered.entries.iter().zip(&destinations).enumerate() {
+            // Those above it are made for what was asked for; what is in it comes with it.
+            let made_folders = if at == 0 { missing } else { 0 };
+            if *kind == Kind::Folder {
+                witness.keep(PreImage {
+                    made_folders,
+                    ..folder_image(destination.clone(), There::Nothing, There::Folder)
+                })?;
+                witness.keep(folder_image(path.clone(), There::Folder, There::Nothing))?;
+                continue;
+            }
             let file = self.kept_file(path, room, cancel)?;
             room -= (file.bytes.len() as u64).min(room);
             witness.keep(PreImage {
-                path: destinations[at].clone(),
-                before: None,
-                after: file.hash,
+                path: destination.clone(),
+                before: There::Nothing,
+                after: There::File(file.hash),
                 kept: Kept::Absent,
+                left: Left::between(&[], &file.bytes),
+                made_folders,
+                mode: None,
             })?;
             witness.keep(file.leaves())?;
             file.check()?;
@@ -228,7 +260,13 @@ impl Project {
             .ok_or_else(|| Error::Exists { path: place.path() })?;
         let (source, name) = self.outer(from)?;
         let mut made = Vec::new();
-        let moved = make_folders(&place, missing, &mut |path| made.push(path.clone())).and_then(|target| {
+        let on_the_way = make_folders(&place, missing, &mut |folder, make| {
+            if make()? {
+                made.push(folder.clone());
+            }
+            Ok(())
+        });
+        let moved = on_the_way.and_then(|target| {
             rename_to_nothing_in(&source, name.as_ref(), &target, last.as_ref()).map_err(
                 |error| match error.kind() {
                     io::ErrorKind::AlreadyExists => Error::Exists { path: place.path() },
@@ -270,6 +308,7 @@ impl Project {
         Ok(KeptFile {
             path: path.clone(),
             hash: Hash::of(&bytes),
+            mode: attributes::mode(&file).map_err(|source| Error::from_io(path, source))?,
             folder,
             name,
             metadata,
@@ -286,15 +325,19 @@ struct KeptFile {
     metadata: Metadata,
     bytes: Vec<u8>,
     hash: Hash,
+    mode: Option<u32>,
 }
 
 impl KeptFile {
     fn leaves(&self) -> PreImage {
         PreImage {
             path: self.path.clone(),
-            before: Some(self.hash),
-            after: Hash::of(b""),
+            before: There::File(self.hash),
+            after: There::Nothing,
             kept: Kept::Whole(self.bytes.clone()),
+            left: None,
+            made_folders: 0,
+            mode: self.mode,
         }
     }
 
@@ -372,20 +415,40 @@ fn gather_below(
     Ok(())
 }
 
-/// Makes the folders that are missing below a place, and gives the last one.
-fn make_folders(place: &Place, names: &[OsString], made: &mut dyn FnMut(&VPath)) -> Result<Dir, Error> {
+/// The pre-image of a folder that comes or goes.
+fn folder_image(path: VPath, before: There, after: There) -> PreImage {
+    PreImage {
+        path,
+        before,
+        after,
+        kept: Kept::Absent,
+        left: None,
+        made_folders: 0,
+        mode: None,
+    }
+}
+
+/// Makes a folder; `false` if somebody else has made it since.
+type Make<'m> = dyn FnMut() -> Result<bool, Error> + 'm;
+
+/// Makes the folders that are missing below a place, each by what `each` is given with its path, and gives the last one.
+fn make_folders(
+    place: &Place,
+    names: &[OsString],
+    each: &mut dyn FnMut(&VPath, &mut Make<'_>) -> Result<(), Error>,
+) -> Result<Dir, Error> {
     let path = place.path();
     let failed = |source| Error::from_io(&path, source);
     let mut folder = place.folder.try_clone().map_err(failed)?;
     let mut inner = place.folder_path.clone();
     for name in names {
         inner = inner.child(name);
-        match folder.create_dir(name) {
-            Ok(()) => made(&inner),
+        each(&inner, &mut || match folder.create_dir(name) {
+            Ok(()) => Ok(true),
             // Made by someone else since: as good, unless it is no folder, which opening it tells.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(error)),
-        }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(failed(error)),
+        })?;
         sync_folder(&folder, &path)?;
         folder = folder.open_dir_nofollow(name).map_err(failed)?;
     }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::attributes::{self, Keeping};
 use crate::change::{Applied, Before, Mark, Planned, temporary_name};
-use crate::exchange::{self, Exchanged, Held, rename_to_nothing_in};
+use crate::exchange::{self, Exchanged, Held};
 use crate::hard_links::Names;
 use crate::in_place::{self, Journal};
 use crate::preimage::PreImage;
@@ -91,13 +91,48 @@ impl Project {
         tag: &str,
         cancel: &CancellationToken,
     ) -> Result<Recovery, Error> {
+        let Some(intended) = image.after.hash() else {
+            self.tidy_up_removal(image, &temporary_name(&image.path, tag))?;
+            return self.recover_without_content(image, cancel);
+        };
         let interrupted = Interrupted {
             path: &image.path,
-            before: image.before,
-            intended: image.after,
+            before: image.before.hash(),
+            intended,
             temporary: &temporary_name(&image.path, tag),
         };
         self.recover_interrupted(&interrupted, cancel)
+    }
+
+    /// Finishes the removal of a file that was moved away for it. If that is not what was to be removed, it goes back.
+    fn tidy_up_removal(&self, image: &PreImage, temporary: &str) -> Result<(), Error> {
+        let path = &image.path;
+        let (Some(before), Some(folder), Some(name)) =
+            (image.before.hash(), path.parent(), path.native_name())
+        else {
+            return Ok(());
+        };
+        let folder = match locate(self, &folder) {
+            Ok(place) if place.path() == folder && matches!(place.target, Target::Folder) => place.folder,
+            Err(error @ (Error::Denied { .. } | Error::Io { .. })) => return Err(error),
+            Ok(_) | Err(_) => return Ok(()),
+        };
+        let names = exchange::Names {
+            folder: &folder,
+            name: &name,
+            temporary,
+            path,
+        };
+        match folder.symlink_metadata(temporary) {
+            Ok(left) if left.is_file() => {}
+            _ => return Ok(()),
+        }
+        if names.held(temporary.as_ref())?.hash == Some(before) {
+            remove(&folder, temporary, path)?;
+        } else {
+            names.give_back()?;
+        }
+        sync_folder(&folder, path)
     }
 
     fn recover_interrupted(
@@ -185,16 +220,19 @@ struct Interrupted<'a> {
 
 /// The folder in which a change is made.
 struct Site {
+    /// As long as some are missing, the innermost that is there.
     folder: Dir,
     name: OsString,
     path: VPath,
     temporary: String,
+    /// Folders that are missing on the way, outermost first.
+    missing: Vec<OsString>,
     /// Folders that were made for the change, outermost first, each with its parent.
     made: Vec<(Dir, OsString)>,
 }
 
 impl Site {
-    /// Finds the folder of the change again, and makes it where it is missing.
+    /// Finds the folder of the change again.
     fn open(project: &Project, mark: &Mark) -> Result<Self, Error> {
         let changed = || Error::ChangedSince {
             path: mark.path.clone(),
@@ -217,20 +255,20 @@ impl Site {
             _ => return Err(changed()),
         };
         let missing = missing.to_vec();
-        let mut site = Self {
+        Ok(Self {
             folder: place.folder,
             name,
             path: mark.path.clone(),
             temporary: mark.temporary.clone(),
+            missing,
             made: Vec::new(),
-        };
-        for name in &missing {
-            if let Err(error) = site.make_folder(name) {
-                site.remove_made_folders();
-                return Err(error);
-            }
-        }
-        Ok(site)
+        })
+    }
+
+    /// Makes the folders that are missing.
+    fn make_folders(&mut self) -> Result<(), Error> {
+        let missing = std::mem::take(&mut self.missing);
+        missing.iter().try_for_each(|name| self.make_folder(name))
     }
 
     fn make_folder(&mut self, name: &OsStr) -> Result<(), Error> {
@@ -276,7 +314,11 @@ impl Site {
         cancel: &CancellationToken,
     ) -> Result<Metadata, Error> {
         step::at("begin");
-        let current = self.verify(&planned.mark.before, cancel)?;
+        let current = if self.missing.is_empty() {
+            self.verify(&planned.mark.before, cancel)?
+        } else {
+            None
+        };
         step::at("verified");
         // Only if it has the names that it was planned with: another one may be elsewhere.
         if current
@@ -285,10 +327,17 @@ impl Site {
         {
             return self.write_in_place(planned, witness, cancel);
         }
-        // First of all: whoever finds a temporary file that a crash left knows from this whose it is.
+        // First of all: whoever finds a temporary file or a folder that a crash left knows from this whose it is.
         witness.keep(planned.pre_image())?;
+        self.make_folders()?;
         let mut temporary = self.create_temporary(current.is_some())?;
-        let filled = self.fill(&mut temporary, planned.new_content(), current.as_ref(), cancel);
+        let filled = self.fill(
+            &mut temporary,
+            planned.new_content(),
+            current.as_ref(),
+            planned.mode,
+            cancel,
+        );
         match filled {
             Ok(Keeping::All) => self.put(planned, current, temporary, witness),
             Ok(Keeping::NotOwner) => {
@@ -359,6 +408,7 @@ impl Site {
         temporary: &mut fs::File,
         content: impl Iterator<Item = impl AsRef<[u8]>>,
         current: Option<&(fs::File, Metadata)>,
+        mode: Option<u32>,
         cancel: &CancellationToken,
     ) -> Result<Keeping, Error> {
         if let Some((file, _)) = current {
@@ -368,6 +418,7 @@ impl Site {
             }
         }
         write_pieces(temporary, content, &self.path, cancel)?;
+        attributes::give_mode(temporary, mode).map_err(|source| self.failed(source))?;
         temporary.sync_all().map_err(|source| self.failed(source))?;
         if cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -500,7 +551,7 @@ impl Site {
         cancel: &CancellationToken,
     ) -> Result<(fs::File, Metadata), Error> {
         let mut temporary = self.create_temporary(true)?;
-        self.fill(&mut temporary, journal.pieces().into_iter(), None, cancel)?;
+        self.fill(&mut temporary, journal.pieces().into_iter(), None, None, cancel)?;
         sync_folder(&self.folder, &self.path)?;
         step::at("journal");
         let (mut file, opened) = in_place::open(&self.folder, &self.name, &self.path)?;
@@ -568,18 +619,6 @@ fn tidy_up(
             let ours = names.held(name)?;
             names.put_back(ours)?;
             return Ok(Recovery::Neither);
-        }
-    } else if let (Recovery::Neither, None, Some(before)) = (found, name, mark.before)
-        && mark.intended == Hash::of(b"")
-    {
-        // The file was to be removed.
-        let moved_away = Hash::of_file(&mut left, mark.path, &CancellationToken::new())?;
-        if moved_away != before && moved_away != mark.intended {
-            let name = mark.path.native_name().unwrap_or_default();
-            return match rename_to_nothing_in(folder, mark.temporary.as_ref(), folder, name.as_ref()) {
-                Ok(()) => Ok(found),
-                Err(error) => Err(failed(error)),
-            };
         }
     }
     remove(folder, mark.temporary, mark.path)?;

@@ -40,6 +40,31 @@ pub(crate) fn keep(old: &fs::File, new: &fs::File) -> io::Result<Keeping> {
     Ok(Keeping::All)
 }
 
+/// Gives a new file the mode that it is to have, if that is known.
+pub(crate) fn give_mode(new: &fs::File, mode: Option<u32>) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(mode) = mode {
+        use std::os::unix::fs::PermissionsExt as _;
+        return new.set_permissions(fs::Permissions::from_mode(mode));
+    }
+    let _ = (new, mode);
+    Ok(())
+}
+
+/// The mode of a file, as `chmod` has it; `None` on systems without.
+pub(crate) fn mode(file: &fs::File) -> io::Result<Option<u32>> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Ok(Some(file.metadata()?.mode() & 0o7777))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        Ok(None)
+    }
+}
+
 /// Copies extended attributes as far as this user may set them; those of the system are set by the system.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn extended(old: &fs::File, new: &fs::File) {

@@ -11,7 +11,7 @@ use crate::diff::{self, CLIPPED, Unified};
 use crate::edit::{self, Found, Span};
 use crate::hard_links::Names;
 use crate::nearest::nearest;
-use crate::preimage::{Kept, KeptSpan, PreImage};
+use crate::preimage::{Kept, KeptSpan, Left, MAX_WHOLE_KEPT_BYTES, PreImage, There};
 use crate::project::{Project, open_leaf};
 use crate::read::read_all;
 use crate::resolve::{Place, Target, locate};
@@ -79,6 +79,10 @@ pub struct Planned {
     whole: bool,
     /// Its names when it was planned.
     pub(crate) names: Names,
+    /// How many folders above the file are missing.
+    made_folders: u32,
+    /// The mode of a new file, if it is known.
+    pub(crate) mode: Option<u32>,
     note: Option<String>,
 }
 
@@ -161,6 +165,14 @@ impl Planned {
         self.note.as_deref()
     }
 
+    /// Hash of the content that it was worked out for; `None` if there is no file.
+    pub(crate) fn content_before(&self) -> Option<Hash> {
+        match self.mark.before {
+            Before::Absent => None,
+            Before::Present { hash, .. } => Some(hash),
+        }
+    }
+
     /// The new content in pieces.
     pub(crate) fn new_content(&self) -> impl Iterator<Item = &[u8]> {
         content_after(&self.old, &self.pieces)
@@ -168,9 +180,10 @@ impl Planned {
 
     /// What has to be kept for an undo.
     pub(crate) fn pre_image(&self) -> PreImage {
+        let whole = self.whole || self.old.len() as u64 <= MAX_WHOLE_KEPT_BYTES;
         let (before, kept) = match self.mark.before {
-            Before::Absent => (None, Kept::Absent),
-            Before::Present { hash, .. } if self.whole => (Some(hash), Kept::Whole(self.old.clone())),
+            Before::Absent => (There::Nothing, Kept::Absent),
+            Before::Present { hash, .. } if whole => (There::File(hash), Kept::Whole(self.old.clone())),
             Before::Present { hash, .. } => {
                 let mut grown = 0_i64;
                 let spans = self.pieces.iter().map(|piece| {
@@ -183,14 +196,21 @@ impl Planned {
                     grown += piece.with.len() as i64 - piece.range.len() as i64;
                     span
                 });
-                (Some(hash), Kept::Spans(spans.collect()))
+                (There::File(hash), Kept::Spans(spans.collect()))
             }
         };
+        let is_small = whole && self.bytes() <= MAX_WHOLE_KEPT_BYTES;
+        let left = is_small
+            .then(|| Left::between(&self.old, &self.new_content().collect::<Vec<_>>().concat()))
+            .flatten();
         PreImage {
             path: self.mark.path.clone(),
             before,
-            after: self.mark.intended,
+            after: There::File(self.mark.intended),
             kept,
+            left,
+            made_folders: self.made_folders,
+            mode: None,
         }
     }
 
@@ -226,12 +246,14 @@ fn content_after<'a>(old: &'a [u8], pieces: &'a [Piece]) -> impl Iterator<Item =
 }
 
 /// A file as a plan finds it.
-struct Current {
-    path: VPath,
+pub(crate) struct Current {
+    pub(crate) path: VPath,
     /// `None` if it does not exist.
-    identity: Option<Identity>,
-    bytes: Vec<u8>,
+    pub(crate) identity: Option<Identity>,
+    pub(crate) bytes: Vec<u8>,
     names: Names,
+    /// How many folders above it are missing.
+    missing: u32,
     note: Option<String>,
 }
 
@@ -339,23 +361,7 @@ impl Project {
                 Found::Same => return Err(Error::NothingToChange { path }),
             }
         };
-        let diff = diff::unified(&path, &text, &spans, CLIPPED);
-        let mark = encoding.mark().len();
-        let offsets: Vec<usize> = spans
-            .iter()
-            .flat_map(|span| [span.range.start, span.range.end])
-            .collect();
-        let raw = encoding.raw_offsets(&found.bytes[mark..], &offsets);
-        let mut pieces = Vec::with_capacity(spans.len());
-        for (span, raw) in spans.iter().zip(raw.chunks_exact(2)) {
-            let range = mark + raw[0]..mark + raw[1];
-            let is_damaged = matches!(encoding, Encoding::DamagedUtf8 { .. });
-            if is_damaged && std::str::from_utf8(&found.bytes[range.clone()]).is_err() {
-                return Err(Error::DamagedText { path });
-            }
-            let with = encode(&path, encoding, &span.with)?;
-            pieces.push(Piece { range, with });
-        }
+        let (diff, pieces) = pieces_of(&found, encoding, &text, &spans)?;
         drop(text);
         let replaced = spans.len() as u64;
         plan(
@@ -369,7 +375,22 @@ impl Project {
         )
     }
 
-    fn find_file(&self, path: &VPath, cancel: &CancellationToken) -> Result<Current, Error> {
+    /// Plans to replace, in the text of a file, `spans` of it.
+    pub(crate) fn plan_spans(
+        &self,
+        found: Current,
+        encoding: Encoding,
+        spans: Vec<Span>,
+        tag: &str,
+    ) -> Result<Planned, Error> {
+        let text = encoding.decode(&found.bytes);
+        let (diff, pieces) = pieces_of(&found, encoding, &text, &spans)?;
+        drop(text);
+        plan(found, encoding, pieces, Shown { spans, diff }, false, 0, tag)
+    }
+
+    /// The file that a plan is about, read.
+    pub(crate) fn find_file(&self, path: &VPath, cancel: &CancellationToken) -> Result<Current, Error> {
         let place = locate(self, path)?;
         let real = place.path();
         let Place {
@@ -377,11 +398,12 @@ impl Project {
         } = place;
         match target {
             Target::Folder => Err(Error::IsFolder { path: real }),
-            Target::Missing { .. } => Ok(Current {
+            Target::Missing { names } => Ok(Current {
                 path: real,
                 identity: None,
                 bytes: Vec::new(),
                 names: Names::One,
+                missing: u32::try_from(names.len().saturating_sub(1)).unwrap_or(u32::MAX),
                 note,
             }),
             Target::Leaf { metadata, .. } if metadata.kind != Kind::File => {
@@ -398,6 +420,7 @@ impl Project {
                     identity: Some(identity),
                     bytes,
                     names,
+                    missing: 0,
                     note: (!notes.is_empty()).then(|| notes.join("; ")),
                 })
             }
@@ -431,6 +454,34 @@ fn encode(path: &VPath, encoding: Encoding, text: &str) -> Result<Vec<u8>, Error
             encoding: encoding.name(),
         },
     })
+}
+
+/// What replacing `spans` of a file's text is as a diff, and in its bytes.
+fn pieces_of(
+    found: &Current,
+    encoding: Encoding,
+    text: &str,
+    spans: &[Span],
+) -> Result<(Unified, Vec<Piece>), Error> {
+    let diff = diff::unified(&found.path, text, spans, CLIPPED);
+    let mark = encoding.mark().len();
+    let offsets: Vec<usize> = spans
+        .iter()
+        .flat_map(|span| [span.range.start, span.range.end])
+        .collect();
+    let raw = encoding.raw_offsets(&found.bytes[mark..], &offsets);
+    let mut pieces = Vec::with_capacity(spans.len());
+    for (span, raw) in spans.iter().zip(raw.chunks_exact(2)) {
+        let range = mark + raw[0]..mark + raw[1];
+        let is_damaged = matches!(encoding, Encoding::DamagedUtf8 { .. });
+        if is_damaged && std::str::from_utf8(&found.bytes[range.clone()]).is_err() {
+            let path = found.path.clone();
+            return Err(Error::DamagedText { path });
+        }
+        let with = encode(&found.path, encoding, &span.with)?;
+        pieces.push(Piece { range, with });
+    }
+    Ok((diff, pieces))
 }
 
 /// What a change does to the decoded text.
@@ -489,6 +540,8 @@ fn plan(
         diff,
         whole,
         names: found.names,
+        made_folders: found.missing,
+        mode: None,
         note: found.note,
     })
 }

@@ -96,6 +96,61 @@ pub(crate) fn unified(path: &VPath, old: &str, spans: &[Span], room: Room) -> Un
     writer.finish()
 }
 
+/// The diff of two whole texts, to read. Empty if they are the same.
+pub(crate) fn of_texts(path: &VPath, old: &str, new: &str) -> String {
+    let spans = [Span {
+        range: 0..old.len(),
+        with: new.to_owned(),
+    }];
+    unified(path, old, &spans, CLIPPED).text
+}
+
+/// Two texts, line by line.
+pub(crate) struct Compared<'t> {
+    pub(crate) old: Vec<&'t str>,
+    pub(crate) new: Vec<&'t str>,
+    /// What differs, ascending.
+    pub(crate) changes: Vec<Hunk>,
+}
+
+impl<'t> Compared<'t> {
+    /// `None` if they are too large for that.
+    pub(crate) fn of_bounded(old: &'t str, new: &'t str) -> Option<Self> {
+        (old.len() + new.len() <= MAX_COMPARED_BYTES).then(|| Self::of(old, new))
+    }
+
+    fn of(old: &'t str, new: &'t str) -> Self {
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let new: Vec<&str> = new.split_inclusive('\n').collect();
+        let mut input = InternedInput::default();
+        input.update_before(old.iter().copied());
+        input.update_after(new.iter().copied());
+        let mut diff = Diff::compute(Algorithm::Myers, &input);
+        diff.postprocess_lines(&input);
+        Self {
+            changes: diff.hunks().collect(),
+            old,
+            new,
+        }
+    }
+
+    /// The changes as a diff shows them: those whose context would touch are one hunk of it.
+    pub(crate) fn hunks(&self) -> impl Iterator<Item = &[Hunk]> {
+        self.changes
+            .chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT)
+    }
+
+    /// How many lines are new, and how many are gone.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        self.changes.iter().fold((0, 0), |(added, removed), change| {
+            (
+                added + change.after.len() as u64,
+                removed + change.before.len() as u64,
+            )
+        })
+    }
+}
+
 /// The whole lines that `range` touches, with [`CONTEXT`] lines on both sides.
 fn surroundings(text: &str, range: &Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
@@ -141,23 +196,9 @@ impl Writer {
 
     /// Compares two regions; `line` lines of the old text are before them, `line + shift` of the new.
     fn region(&mut self, old: &str, new: &str, line: u32, shift: i64) {
-        let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
-        let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
-        let mut input = InternedInput::default();
-        input.update_before(old_lines.iter().copied());
-        input.update_after(new_lines.iter().copied());
-        let mut diff = Diff::compute(Algorithm::Myers, &input);
-        diff.postprocess_lines(&input);
-        let changes: Vec<Hunk> = diff.hunks().collect();
-        let mut rest = changes.as_slice();
-        while !rest.is_empty() {
-            // Changes whose context would touch are shown together.
-            let apart = rest
-                .windows(2)
-                .position(|pair| pair[1].before.start - pair[0].before.end > 2 * CONTEXT);
-            let (group, after) = rest.split_at(apart.map_or(rest.len(), |at| at + 1));
-            rest = after;
-            self.hunk(group, &old_lines, &new_lines, line, shift);
+        let compared = Compared::of(old, new);
+        for group in compared.hunks() {
+            self.hunk(group, &compared.old, &compared.new, line, shift);
         }
     }
 

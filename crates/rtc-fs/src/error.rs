@@ -299,6 +299,16 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// A diff has no hunk of this number.
+    #[error("the diff of `{path}` has no hunk {number}; it has {count}")]
+    NoHunk {
+        /// The path.
+        path: VPath,
+        /// The number that was asked for.
+        number: u32,
+        /// How many there are.
+        count: u32,
+    },
     /// Any other failure of the system.
     #[error("`{path}`: {source}")]
     Io {
@@ -351,6 +361,7 @@ impl Error {
             Self::NotKept { .. } => "fs.not_kept",
             Self::Cancelled => "fs.cancelled",
             Self::DamagedPreImage { .. } => "fs.damaged_pre_image",
+            Self::NoHunk { .. } => "fs.no_hunk",
             Self::Io { .. } => "fs.io",
         }
     }

@@ -137,12 +137,22 @@ impl Names<'_> {
             self.remove_temporary();
             return Ok(Exchanged::Done);
         }
-        match rename_to_nothing(self.folder, self.temporary.as_ref(), self.name) {
-            // Somebody has saved once more, over where it was.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.remove_temporary(),
-            other => other.map_err(failed)?,
-        }
+        self.give_back()?;
         Ok(Exchanged::Changed)
+    }
+
+    /// Gives what was moved away for a removal its name back, unless somebody has saved once more, over where it was.
+    ///
+    /// # Errors
+    /// Those of the system; what has the temporary name then is left there.
+    pub(crate) fn give_back(&self) -> Result<(), Error> {
+        match rename_to_nothing(self.folder, self.temporary.as_ref(), self.name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.remove_temporary();
+                Ok(())
+            }
+            other => other.map_err(|error| Error::from_io(self.path, error)),
+        }
     }
 
     /// Gives what has the temporary name its own one back, which `under` has taken; that is of no use to anybody. If

@@ -27,6 +27,7 @@ mod preimage;
 mod project;
 mod read;
 mod resolve;
+mod revert;
 mod spelling;
 mod stat;
 mod step;
@@ -49,10 +50,14 @@ pub use grep::{
 pub use nearest::Nearest;
 pub use part::Part;
 pub use path::{MAX_PATH_BYTES, VPath};
-pub use preimage::{Kept, KeptSpan, MAX_PRE_IMAGES, PreImage, PreImageFolder};
+pub use preimage::{
+    About, Content, Kept, KeptSpan, Left, MAX_PRE_IMAGES, MAX_UNDOS, MAX_WHOLE_KEPT_BYTES, PreImage,
+    PreImageFolder, Retention, Swept, There, Undo, UndoPart,
+};
 pub use project::{Entry, Listing, MAX_LISTED_ENTRIES, Opened, Project, users_excludes};
 pub use read::{Contents, Line, MAX_LINE_CHARS, MAX_WHOLE_BYTES, MAX_WINDOW_BYTES, Window};
 pub use resolve::{MAX_LINKS, Resolved};
+pub use revert::{Difference, Extent, RevertPlan, Reverting, ThreeWay};
 pub use stat::{Hash, Identity, Kind, Stat};
 pub use walk::{FilePermit, Told, Unreadable};
 pub use watch::{Changed, Happened, MAX_PENDING_CHANGES, MAX_WATCHED_FOLDERS, Watch};

@@ -367,7 +367,7 @@ impl Work {
                 }
             }
             Self::MakeFolder => {
-                let _ = project.make_folder(&path, &mut |_| {});
+                let _ = project.make_folder(&path, keep);
             }
             Self::Move | Self::Remove => {
                 let Ok(gathered) = project.gather(&path, &cancel) else {

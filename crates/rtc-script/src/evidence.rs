@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rtc_fs::{Hash, MAX_CHANGED_BYTES, PreImage, PreImageFolder, Project};
+use rtc_fs::{PreImage, PreImageFolder, Project, There};
 use rtc_tool::CallContext;
 use rtc_types::{RtcId, SessionId};
 use tokio_util::sync::CancellationToken;
@@ -105,23 +105,18 @@ fn changed(kept: &PreImageFolder, project: Option<Arc<Project>>, start: Start) -
     }
 }
 
-/// How a file that it changed is now.
+/// How a file or folder that it changed is now.
 fn state(image: &PreImage, project: Option<&Project>) -> &'static str {
-    let now = project.map(|project| {
-        project
-            .read_bytes(&image.path, MAX_CHANGED_BYTES, &CancellationToken::new())
-            .map(|now| now.hash)
-    });
-    match now {
-        Some(Ok(now)) if now == image.after => "as it left it",
-        Some(Ok(now)) if Some(now) == image.before => "not changed yet",
-        Some(Ok(_)) => "changed again since",
-        // A removed file is kept as one that has become empty.
-        Some(Err(rtc_fs::Error::NotFound { .. })) => match image.before {
-            None => "not made yet",
-            Some(_) if image.after == Hash::of(b"") => "removed",
-            Some(_) => "removed since",
-        },
-        Some(Err(_)) | None => "cannot be read now",
+    let Some(project) = project else {
+        return "cannot be read now";
+    };
+    match project.there(&image.path, &CancellationToken::new()) {
+        Ok(There::Nothing) if image.after.is(There::Nothing) && image.before.is_some() => "removed",
+        Ok(now) if image.after.is(now) => "as it left it",
+        Ok(There::Nothing) if image.before == There::Nothing => "not made yet",
+        Ok(now) if image.before.is(now) => "not changed yet",
+        Ok(There::Nothing) => "removed since",
+        Ok(_) => "changed again since",
+        Err(_) => "cannot be read now",
     }
 }

@@ -15,7 +15,7 @@ Examples:
   rtc-headless run \"replace colour by color everywhere\" --root . --mode manual
   rtc-headless run --continue
 
-While `rtc-headless serve` runs on the same data folder, run, sessions and models speak to it.
+While `rtc-headless serve` runs on the same data folder, run, sessions, changes, undo, redo and models speak to it.
 
 Exit codes:
   0  done
@@ -82,6 +82,12 @@ pub enum Command {
     Sessions(SessionsCommand),
     /// Says what keeps scripts from reaching anything but the files of their folder, on this machine.
     Doctor,
+    /// Shows what the calls of a session changed, by turn and file.
+    Changes(ChangesArgs),
+    /// Puts back what calls of a session changed; by default what the last turn did.
+    Undo(UndoArgs),
+    /// Takes the last undo of a session back.
+    Redo(RedoArgs),
     /// Lists the models that can be named, and marks the one that answers.
     Models(ModelsArgs),
     /// Prints the JSON Schema of everything that clients and the port say to each other.
@@ -256,6 +262,54 @@ pub enum SessionsCommand {
         #[arg(long, default_value = "text", value_name = "FORM")]
         output: ListForm,
     },
+}
+
+/// Arguments of `changes`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ChangesArgs {
+    /// The session; the beginning of its id is enough.
+    pub session: String,
+    /// Only this turn; the beginning or the end of its id is enough.
+    #[arg(long, value_name = "ID")]
+    pub turn: Option<String>,
+    /// Only this file, from the session's folder.
+    #[arg(long, value_name = "PATH")]
+    pub file: Option<String>,
+    /// `text` or `json`.
+    #[arg(long, default_value = "text", value_name = "FORM")]
+    pub output: ListForm,
+}
+
+/// Arguments of `undo`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct UndoArgs {
+    /// The session; the beginning of its id is enough.
+    pub session: String,
+    /// Only what this call changed; the beginning or the end of its id is enough.
+    #[arg(long, value_name = "ID")]
+    pub call: Option<String>,
+    /// Only what this turn changed; the beginning or the end of its id is enough.
+    #[arg(long, value_name = "ID")]
+    pub turn: Option<String>,
+    /// Only this file, from the session's folder.
+    #[arg(long, value_name = "PATH")]
+    pub file: Option<String>,
+    /// Only this hunk of what the call did to the file, counted from 1; may be given several times.
+    #[arg(long, value_name = "N", requires_all = ["call", "file"])]
+    pub hunk: Vec<u32>,
+    /// `text` or `json`.
+    #[arg(long, default_value = "text", value_name = "FORM")]
+    pub output: ListForm,
+}
+
+/// Arguments of `redo`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct RedoArgs {
+    /// The session; the beginning of its id is enough.
+    pub session: String,
+    /// `text` or `json`.
+    #[arg(long, default_value = "text", value_name = "FORM")]
+    pub output: ListForm,
 }
 
 /// How sessions are printed.

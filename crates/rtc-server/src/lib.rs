@@ -14,6 +14,7 @@ mod serve;
 mod sessions;
 mod show;
 mod token;
+mod undo;
 mod view;
 
 use std::ffi::OsString;
@@ -24,8 +25,8 @@ use clap::Parser;
 use rtc_app::SCRIPT_WORKER;
 
 pub use args::{
-    AppArgs, Args, Ask, Command, ListForm, LogLevel, ModelsArgs, NamedScope, OutputForm, RunArgs, ServeArgs,
-    SessionsCommand, Time, TokenArgs,
+    AppArgs, Args, Ask, ChangesArgs, Command, ListForm, LogLevel, ModelsArgs, NamedScope, OutputForm,
+    RedoArgs, RunArgs, ServeArgs, SessionsCommand, Time, TokenArgs, UndoArgs,
 };
 pub use exit::Exit;
 
@@ -64,6 +65,9 @@ pub fn main(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
             Command::Serve(serve) => serve::run(&args.app, serve, &console).await,
             Command::Token(token) => token::run(&args.app, token, &console).await,
             Command::Sessions(command) => sessions::run(&args.app, command, &console).await,
+            Command::Changes(changes) => undo::changes(&args.app, changes, &console).await,
+            Command::Undo(undo) => undo::undo(&args.app, undo, &console).await,
+            Command::Redo(redo) => undo::redo(&args.app, redo, &console).await,
             Command::Models(list) => models::run(&args.app, &list, &console).await,
             Command::Doctor => doctor::run(&console).await,
             Command::Schema => Ok(schema(&console)),

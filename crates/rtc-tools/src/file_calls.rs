@@ -256,12 +256,14 @@ impl FileCalls {
     pub async fn make_folder(&self, given: &str) -> Result<Value, ToolError> {
         let (asked, project) = (path(given)?, project(&self.context)?);
         let permit = self.context.permit.clone();
-        let mut note = self.noting();
+        let mut keeping = Keeping::new(&self.context, self.noting())?;
         let _turn = self.turn().await?;
         let (real, created) = blocking(&self.context, move |_| {
             let place = project.resolve_new(&asked).map_err(tool_error)?;
             permit.check(Access::Write, place.path.as_str())?;
-            let created = project.make_folder(&place.path, &mut note).map_err(tool_error)?;
+            let created = project
+                .make_folder(&place.path, &mut keeping)
+                .map_err(tool_error)?;
             Ok((place.path, created))
         })
         .await?;

@@ -107,6 +107,8 @@ codes! {
     FileTooLarge = "file.too_large",
     /// The system does not let this user do it.
     FileDenied = "file.denied",
+    /// No change is there that could be undone, or no undo that could be taken back.
+    NothingToUndo = "undo.nothing",
     /// The request is not an object with fields.
     InvalidRequest = "rpc.invalid_request" | "invalid_request",
     /// There is no such method.

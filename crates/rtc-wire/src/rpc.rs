@@ -14,6 +14,7 @@ mod reply;
 mod session;
 mod table;
 mod turn;
+mod undo;
 
 pub use call::{
     Claimed, Previewed, Ran, Renewed, ReportedStatus, Resolution, RtcApprove, RtcClaim, RtcGet, RtcList,
@@ -35,6 +36,10 @@ pub use session::{
 };
 pub use table::{COMMON_ERRORS, Call, CallKind, CallVisitor, Documented, Method, Request, Scope};
 pub use turn::{TurnGet, TurnList, TurnStop};
+pub use undo::{
+    CallChange, FileChange, FileChangeKind, PutBack, RefusedFile, SessionChanges, SessionRedo, SessionUndo,
+    TurnChanges, Undone,
+};
 
 /// How many entries a page has where the request does not say.
 pub const PAGE: u32 = 50;
@@ -56,6 +61,10 @@ pub const MAX_TITLE: usize = 1_000;
 pub const MAX_REASON: usize = 1 << 16;
 /// How many bytes a path or a pattern may have.
 pub const MAX_PATH: usize = 4_096;
+/// How many turns a page of changes has where the request does not say.
+pub const CHANGES_PAGE: u32 = 20;
+/// How many hunks an undo may name.
+pub const MAX_HUNKS: usize = 1_000;
 /// How many bytes of a file are read where the request does not say.
 pub const FILE_PART: u32 = 1 << 20;
 /// How many bytes of a file are read at most, and written at most.

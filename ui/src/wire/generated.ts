@@ -46,6 +46,22 @@ export type ApprovalState =
   /** Not needed any more: the turn was stopped. */
   | "withdrawn";
 
+/** What a call did to a file or folder. */
+export interface CallChange {
+  /** The call. */
+  rtc_id: RtcId;
+  /** Its tool. */
+  tool_name: string;
+  /** Its own diff, where it is not the only call; absent as for files. */
+  diff?: string | null;
+  /** How many hunks its diff has. */
+  hunks: number;
+  /** Whether all of it was undone. */
+  undone: boolean;
+  /** The hunks that were undone by themselves, counted from 1. */
+  undone_hunks?: number[];
+}
+
 /** What a running call tells. */
 export interface CallProgress {
   /** The call. */
@@ -100,6 +116,7 @@ export type Code =
   | "file.unencodable"
   | "file.too_large"
   | "file.denied"
+  | "undo.nothing"
   | "rpc.invalid_request"
   | "rpc.method_not_found"
   | "rpc.invalid_argument"
@@ -195,14 +212,47 @@ export interface FileAttachment {
   extra?: Record<string, unknown> | null;
 }
 
+/** What a turn did to a file or folder, from its first change of it to the last. */
+export interface FileChange {
+  /** Where it is. */
+  path: string;
+  /** What became of it. */
+  kind: FileChangeKind;
+  /** How many lines are new; absent: that is not known, or it is not text. */
+  added?: number | null;
+  /** How many lines are gone; absent as above. */
+  removed?: number | null;
+  /** The unified diff, as far as it is good to read; absent as above, or because there was no room for it. */
+  diff?: string | null;
+  /** The calls that changed it, in order. */
+  calls: CallChange[];
+  /** Whether all of it was undone. */
+  undone: boolean;
+}
+
 /** What happened to a file. */
-export type FileChange =
+export type FileChange2 =
   /** It is new. */
   | "created"
   /** Its content changed. */
   | "changed"
   /** It is gone. */
   | "removed";
+
+/** What became of a file or folder. */
+export type FileChangeKind =
+  /** It is new. */
+  | "created"
+  /** Its content is another one. */
+  | "changed"
+  /** It is gone. */
+  | "removed"
+  /** It is a new folder. */
+  | "folder_created"
+  /** It was a folder, and is gone. */
+  | "folder_removed"
+  /** It came and went. */
+  | "unchanged";
 
 /** A watched file is not as it was. */
 export interface FileChanged {
@@ -211,7 +261,7 @@ export interface FileChanged {
   /** Its virtual path. */
   path: string;
   /** What happened to it. */
-  change: FileChange;
+  change: FileChange2;
 }
 
 /** An entry of a folder. */
@@ -648,6 +698,14 @@ export interface PageOfTurn {
   next_cursor?: TurnId | null;
 }
 
+/** Part of a list. */
+export interface PageOfTurnChanges {
+  /** The entries. */
+  items: TurnChanges[];
+  /** The cursor of the next page; absent at the end. */
+  next_cursor?: TurnId | null;
+}
+
 /** What an approval shows of a call. */
 export interface Preview {
   /** What `text` is. */
@@ -746,6 +804,14 @@ export interface PromptContent {
   title: string;
   /** The text: each scenario that is not empty, beneath its title. */
   body: string;
+}
+
+/** A file or folder that was put back. */
+export interface PutBack {
+  /** Where it is. */
+  path: string;
+  /** What became of it now. */
+  kind: FileChangeKind;
 }
 
 /**
@@ -1095,6 +1161,20 @@ export interface Session {
   cleared_offset?: number | null;
 }
 
+/** What `v1.session.changes` is asked. */
+export interface SessionChanges {
+  /** The session. */
+  session_id: SessionId;
+  /** Only this turn. */
+  turn_id?: TurnId | null;
+  /** Only this file or folder. */
+  path?: string | null;
+  /** The last turn of the page before. */
+  cursor?: TurnId | null;
+  /** How many turns to give: those in which something was changed. */
+  limit?: number | null;
+}
+
 /** What `v1.session.close` is asked. */
 export interface SessionClose {
   /** The session. */
@@ -1140,6 +1220,12 @@ export interface SessionOpen {
   session_id: SessionId;
 }
 
+/** What `v1.session.redo` is asked. */
+export interface SessionRedo {
+  /** The session. */
+  session_id: SessionId;
+}
+
 /** What `v1.session.set_mode` is asked. */
 export interface SessionSetMode {
   /** The session. */
@@ -1156,6 +1242,20 @@ export type SessionStatus =
   | "idle"
   /** Takes no messages. */
   | "closed";
+
+/** What `v1.session.undo` is asked. */
+export interface SessionUndo {
+  /** The session. */
+  session_id: SessionId;
+  /** Only what this call changed. */
+  rtc_id?: RtcId | null;
+  /** Only what this turn changed. */
+  turn_id?: TurnId | null;
+  /** Only this file or folder. */
+  path?: string | null;
+  /** Only these hunks of the call's diff of the path, counted from 1; a call and a path are named then. */
+  hunks?: number[];
+}
 
 /** What `v1.session.update` is asked. */
 export interface SessionUpdate {
@@ -1301,6 +1401,16 @@ export interface Turn {
   error_message: string | null;
 }
 
+/** What a turn changed. */
+export interface TurnChanges {
+  /** The turn. */
+  turn_id: TurnId;
+  /** What it changed, in the order in which it did so first. */
+  files: FileChange[];
+  /** How many files more it changed. */
+  more: number;
+}
+
 /** What `v1.turn.get` is asked. */
 export interface TurnGet {
   /** The turn. */
@@ -1341,6 +1451,12 @@ export type TurnStatus =
 export interface TurnStop {
   /** The session whose turn is to stop. */
   session_id: SessionId;
+}
+
+/** What was put back. */
+export interface Undone {
+  /** The files and folders, in the order in which they were put back. */
+  files: PutBack[];
 }
 
 /** A change as clients get it. The log keeps only `id` and `items`; `data_list` and `offset` are filled in at delivery. */
@@ -1424,6 +1540,12 @@ export interface Methods {
   "v1.session.fork": { request: SessionFork; result: Forked; kind: "action"; scope: "converse" };
   /** Changes what is asked before a tool runs. */
   "v1.session.set_mode": { request: SessionSetMode; result: Success; kind: "action"; scope: "approve" };
+  /** What the calls of a session changed in its folder, by turn and file, the last turn first. Known is what is kept for an undo: up to 30 days and 2 GiB, if nothing else is configured. Diffs come along up to 1 MiB in all; one that was left out is told when its turn and its path are named. */
+  "v1.session.changes": { request: SessionChanges; result: PageOfTurnChanges; kind: "query"; scope: "view" };
+  /** Puts back what calls of a session changed: of one call, of one turn, of one file, or hunks of what a call did to a file. Without any of these it is the last turn of which something can be undone. Everything is put back or nothing: where a file is not as the calls left it any more, the details of `file.conflict` have the `files` with what the calls did and what was done since, and the hunks that can be put back all the same. */
+  "v1.session.undo": { request: SessionUndo; result: Undone; kind: "action"; scope: "execute" };
+  /** Takes back the last undo of a session that was not taken back, under the same conditions. */
+  "v1.session.redo": { request: SessionRedo; result: Undone; kind: "action"; scope: "execute" };
   /** Sends a message of the user; without a session it makes one, on the device that sends. A folder that it names must be open on that device. Sent again under the same client id, it answers with the message that is there. */
   "v1.message.send": { request: MessageSend; result: Sent; kind: "action"; scope: "converse" };
   /** The messages of a session, in the order in which they were made, or the other way round. */

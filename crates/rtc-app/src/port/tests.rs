@@ -76,7 +76,7 @@ async fn a_program_takes_a_turn_for_each_change_and_so_does_the_user() {
     bench.say(1, None, "program p1 p2 p3").await;
     bench.say(2, None, "put a1").await;
     let executor = bench.executor.clone();
-    let by_hand = tokio::spawn(async move { executor.turn_of_user(PROJECT).await.unwrap() });
+    let by_hand = tokio::spawn(async move { executor.turn_of_user(Some(PROJECT)).await.unwrap() });
     settled().await;
     assert_eq!(bench.desk.events(), ["p1 begins"]);
     p1.add_permits(1);
@@ -173,7 +173,7 @@ async fn after_a_crash_the_user_does_not_write_before_either() {
     let bench = bench.crash(&[1]).await;
     let a1 = bench.desk.hold("a1");
     let executor = bench.executor.clone();
-    let by_hand = tokio::spawn(async move { executor.turn_of_user(PROJECT).await.unwrap() });
+    let by_hand = tokio::spawn(async move { executor.turn_of_user(Some(PROJECT)).await.unwrap() });
     settled().await;
     // It had not been made, so it is made now, in its turn.
     assert_eq!(bench.desk.events(), ["a1 begins", "a1 is looked at", "a1 begins"]);

@@ -22,7 +22,7 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-use self::told::told;
+pub(super) use self::told::told;
 use super::{Realtime, refused};
 
 /// The largest file that is read as text, and that a `stat` has the hash of: 16 MiB. It is in memory while it is read.
@@ -34,14 +34,27 @@ const MAX_ESCAPED_BYTES: usize = 7 << 20;
 /// A project, with what holds in it.
 pub(super) struct Files {
     pub(super) id: ProjectId,
+    place: Place,
+}
+
+impl std::ops::Deref for Files {
+    type Target = Place;
+
+    fn deref(&self) -> &Place {
+        &self.place
+    }
+}
+
+/// A folder in which the user's own hand changes files, with what holds there.
+pub(super) struct Place {
     pub(super) project: Arc<rtc_fs::Project>,
-    pre_images: Arc<PreImageFolder>,
+    pub(super) pre_images: Arc<PreImageFolder>,
     policy: Policy,
 }
 
-impl Files {
+impl Place {
     /// An error if the user forbade the tool that does the same.
-    fn permit(&self, tool_names: &[&str], access: Access, path: &VPath) -> Result<(), RpcError> {
+    pub(super) fn permit(&self, tool_names: &[&str], access: Access, path: &VPath) -> Result<(), RpcError> {
         let subject = Subject {
             access,
             paths: vec![path.as_str().to_owned()],
@@ -78,15 +91,24 @@ impl Realtime {
         };
         let project = self.engine.project(id).await;
         let project = project.ok_or_else(|| none("there is no project with this id"))?;
-        let place = self.places.of(Some(PathBuf::from(project.root))).await;
-        let place = place.map_err(|error| none(&error.message))?;
-        let (Some(project), Some(pre_images)) = (place.get(), place.get()) else {
+        let place = self.place(Some(id), Some(PathBuf::from(project.root))).await?;
+        Ok(Files { id, place })
+    }
+
+    /// The folder of a project, or of sessions without one.
+    pub(super) async fn place(
+        &self,
+        project: Option<ProjectId>,
+        root: Option<PathBuf>,
+    ) -> Result<Place, RpcError> {
+        let place = self.places.of(root).await;
+        let place = place.map_err(|error| RpcError::new(Code::ProjectNotFound, error.message))?;
+        let (Some(folder), Some(pre_images)) = (place.get(), place.get()) else {
             return Err(RpcError::new(Code::Internal, "the project cannot be reached"));
         };
-        let rules: Vec<Rule> = self.engine.rules(Some(id)).await?;
-        Ok(Files {
-            id,
-            project,
+        let rules: Vec<Rule> = self.engine.rules(project).await?;
+        Ok(Place {
+            project: folder,
             pre_images,
             // The user does it themselves, so nothing is asked; a rule that forbids it holds in every mode.
             policy: Policy {
@@ -230,7 +252,7 @@ impl Realtime {
         let id = RtcId::new(self.clock.stamp().mint().uuid());
         // One after the other, also where a session writes: of two that have seen the same content the second finds
         // another one.
-        let turn = self.executor.turn_of_user(files.id).await;
+        let turn = self.executor.turn_of_user(Some(files.id)).await;
         let turn = turn.map_err(|error| refused(error, Code::Internal))?;
         blocking(move |cancel| {
             let _turn = turn;
@@ -284,11 +306,7 @@ fn write(
     if before.as_ref() == Some(&intended) {
         return Ok(written);
     }
-    let mut keeping = Keeping {
-        folder: &files.pre_images,
-        id,
-        pending: None,
-    };
+    let mut keeping = Keeping::new(&files.pre_images, id);
     match project.apply(planned, &mut keeping, cancel) {
         Ok(_) => Ok(written),
         Err(Error::ChangedSince { .. } | Error::Exists { .. }) => {
@@ -311,11 +329,21 @@ fn conflict(path: &VPath, now: Option<String>) -> RpcError {
     }
 }
 
-/// Keeps what was there before a write; what is kept of one that was not made is forgotten.
-struct Keeping<'f> {
+/// Keeps what was there before a change of the user's own; what is kept of one that was not made is forgotten.
+pub(super) struct Keeping<'f> {
     folder: &'f PreImageFolder,
     id: RtcId,
     pending: Option<u32>,
+}
+
+impl<'f> Keeping<'f> {
+    pub(super) fn new(folder: &'f PreImageFolder, id: RtcId) -> Self {
+        Self {
+            folder,
+            id,
+            pending: None,
+        }
+    }
 }
 
 impl Witness for Keeping<'_> {
@@ -432,7 +460,7 @@ fn count(limit: u32) -> usize {
 }
 
 /// Runs `work` on a thread that may block; its token is cancelled when nobody waits for it any more.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&CancellationToken) -> Result<T, RpcError> + Send + 'static,
 ) -> Result<T, RpcError> {
     let cancel = CancellationToken::new();

@@ -107,7 +107,10 @@ pub(crate) fn ask(method: Method, things: &Things) -> Option<Value> {
         Method::RtcApprove => json!({"rtc_id": rtc, "decision": "project"}),
         Method::RtcResolve => json!({"rtc_id": rtc, "decision": "done"}),
         // The app has these; tests/port asks for them.
-        Method::RtcRun
+        Method::SessionChanges
+        | Method::SessionUndo
+        | Method::SessionRedo
+        | Method::RtcRun
         | Method::ProjectOpen
         | Method::ProjectList
         | Method::ProjectRecent

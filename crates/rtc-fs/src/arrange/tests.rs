@@ -45,12 +45,21 @@ fn tree(root: &Path) -> String {
 #[test]
 fn folders_are_made_once_with_those_on_the_way() {
     let (folder, project) = project(&[("file", "")]);
-    let mut made = Vec::new();
-    let note = &mut |path: &VPath| made.push(path.to_string());
-    assert!(project.make_folder(&path("/a/b/c"), note).unwrap());
-    assert!(!project.make_folder(&path("/a/b"), note).unwrap());
-    assert_eq!(made, ["/a", "/a/b", "/a/b/c"]);
-    let note = &mut |_: &VPath| {};
+    let mut told = Told::default();
+    assert!(project.make_folder(&path("/a/b/c"), &mut told).unwrap());
+    assert!(!project.make_folder(&path("/a/b"), &mut told).unwrap());
+    assert_eq!(
+        told.0,
+        [
+            "keep /a",
+            "made /a",
+            "keep /a/b",
+            "made /a/b",
+            "keep /a/b/c",
+            "made /a/b/c"
+        ]
+    );
+    let note = &mut |_: PreImage| Ok(());
     assert!(!project.make_folder(&path("/"), note).unwrap());
     assert!(matches!(
         project.make_folder(&path("/file"), note),
@@ -80,9 +89,20 @@ fn what_is_removed_can_be_brought_back() {
     assert_eq!(tree(folder.path()), "stays");
     let before: Vec<_> = kept
         .iter()
-        .map(|image| (image.path.as_str(), image.before(b"").unwrap().unwrap()))
+        .map(|image| (image.path.as_str(), image.before(b"").unwrap()))
         .collect();
-    assert_eq!(before, [("/d/x", b"one".to_vec()), ("/d/e/y", b"two".to_vec())]);
+    let file = |text: &str| Some(text.as_bytes().to_vec());
+    assert_eq!(
+        before,
+        [
+            ("/d/x", file("one")),
+            ("/d/e/y", file("two")),
+            ("/d/e", None),
+            ("/d", None)
+        ]
+    );
+    let was_folder: Vec<_> = kept.iter().map(|image| image.before == There::Folder).collect();
+    assert_eq!(was_folder, [false, false, true, true]);
 }
 
 #[test]
@@ -101,6 +121,10 @@ fn what_is_moved_is_kept_at_both_ends() {
         "new/ new/place/ new/place/e/ new/place/e/y new/place/x"
     );
     let expected = [
+        ("/new/place", false),
+        ("/d", true),
+        ("/new/place/e", false),
+        ("/d/e", true),
         ("/new/place/e/y", false),
         ("/d/e/y", true),
         ("/new/place/x", false),
@@ -132,7 +156,7 @@ fn each_change_is_told_as_made_when_it_is() {
     project
         .remove(&gather(&project, "/d").unwrap(), "call", &mut told, &cancel)
         .unwrap();
-    assert_eq!(told.0, ["keep /d/x", "made /d/x", "made /d"]);
+    assert_eq!(told.0, ["keep /d/x", "made /d/x", "keep /d", "made /d"]);
     let gathered = gather(&project, "/e").unwrap();
     let mut told = Told::default();
     project

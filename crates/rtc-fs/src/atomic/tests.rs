@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::WriteMode;
-use crate::preimage::Kept;
+use crate::preimage::{Kept, There};
 
 pub(super) struct Folder {
     pub(super) directory: tempfile::TempDir,
@@ -81,7 +81,7 @@ fn the_pre_image_is_kept_before_anything_changes() {
         folder.project.stat(&applied.path).unwrap().identity
     );
     let kept = kept.unwrap();
-    assert_eq!(kept.after, applied.hash);
+    assert_eq!(kept.after, There::File(applied.hash));
     assert_eq!(kept.before(b"one\n2\n").unwrap().unwrap(), b"one\ntwo\n");
 
     let mut kept = None;
@@ -95,13 +95,26 @@ fn the_pre_image_is_kept_before_anything_changes() {
         .unwrap();
     assert_eq!(kept, Some(Kept::Whole(b"one\n2\n".to_vec())));
     let mut keep = |image: PreImage| {
-        assert_eq!((image.before, image.kept), (None, Kept::Absent));
+        assert_eq!((image.before, image.kept), (There::Nothing, Kept::Absent));
         Ok(())
     };
     folder
         .project
         .apply(folder.write("/b.txt", "new"), &mut keep, &folder.cancel)
         .unwrap();
+}
+
+/// After a kill it is known from what was kept that a folder which is there was made for the change.
+#[test]
+fn folders_are_made_once_it_is_kept_that_they_are() {
+    let folder = Folder::with("");
+    let planned = folder.write("/n/m/b.txt", "new");
+    let mut keep = |image: PreImage| {
+        assert_eq!((folder.names().as_str(), image.made_folders), ("a.txt", 2));
+        Ok(())
+    };
+    folder.project.apply(planned, &mut keep, &folder.cancel).unwrap();
+    assert_eq!(folder.content("n/m/b.txt"), "new");
 }
 
 /// What a change tells, in its order.

@@ -53,6 +53,7 @@ await fs.remove('/d', { recursive: true });";
     /d/c is new
     /d/b was there
     /d/c was there
+    /d was there
     ");
 }
 

@@ -50,7 +50,7 @@ impl Desk {
     }
 
     /// All entries of a list. Where a page is too large to be sent, the next attempt asks for half as many.
-    async fn all<C, T, K>(&self, ask: impl Fn(Option<K>, u64) -> C) -> Result<Vec<T>>
+    pub(crate) async fn all<C, T, K>(&self, ask: impl Fn(Option<K>, u64) -> C) -> Result<Vec<T>>
     where
         C: Call<Result = Page<T, K>>,
         K: Clone,

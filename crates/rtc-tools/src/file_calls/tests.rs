@@ -180,7 +180,19 @@ async fn folders_are_made_and_files_moved_and_removed_with_an_undo() {
         .into_iter()
         .map(|number| kept.load(here.context.rtc, number).unwrap().path.to_string())
         .collect();
-    assert_eq!(paths, ["/new/place/b", "/a", "/d/y", "/d/x", "/new/place/b"]);
+    assert_eq!(
+        paths,
+        [
+            "/new",
+            "/new/place",
+            "/new/place/b",
+            "/a",
+            "/d/y",
+            "/d/x",
+            "/d",
+            "/new/place/b"
+        ]
+    );
 }
 
 #[tokio::test]

@@ -207,6 +207,17 @@ methods! {
     SessionFork = "v1.session.fork", Action, [Converse], [SessionNotFound, MessageNotFound, ClientIdConflict, ForkError, DiskFull] => Forked;
     /// Changes what is asked before a tool runs.
     SessionSetMode = "v1.session.set_mode", Action, [Approve], [SessionNotFound, SessionClosed] => Success;
+    /// What the calls of a session changed in its folder, by turn and file, the last turn first. Known is what is kept for
+    /// an undo: up to 30 days and 2 GiB, if nothing else is configured. Diffs come along up to 1 MiB in all; one that was
+    /// left out is told when its turn and its path are named.
+    SessionChanges = "v1.session.changes", Query, [View], [SessionNotFound, ProjectNotFound, TurnNotFound] => Page<TurnChanges, TurnId>;
+    /// Puts back what calls of a session changed: of one call, of one turn, of one file, or hunks of what a call did to a
+    /// file. Without any of these it is the last turn of which something can be undone. Everything is put back or nothing:
+    /// where a file is not as the calls left it any more, the details of `file.conflict` have the `files` with what the
+    /// calls did and what was done since, and the hunks that can be put back all the same.
+    SessionUndo = "v1.session.undo", Action, [Execute], [SessionNotFound, ProjectNotFound, TurnNotFound, RtcNotFound, RtcInvalidState, NothingToUndo, FileConflict, FileDenied, FileTooLarge, DiskFull] => Undone;
+    /// Takes back the last undo of a session that was not taken back, under the same conditions.
+    SessionRedo = "v1.session.redo", Action, [Execute], [SessionNotFound, ProjectNotFound, NothingToUndo, FileConflict, FileDenied, FileTooLarge, DiskFull] => Undone;
     /// Sends a message of the user; without a session it makes one, on the device that sends. A folder that it names must
     /// be open on that device. Sent again under the same
     /// client id, it answers with the message that is there.

@@ -110,6 +110,10 @@ fn each_wrong_request_has_its_error() {
         ("v1.fs.read", json!({"path": "/a", "offset": -1})),
         ("v1.fs.read", json!({"path": "/a", "format": "hex"})),
         ("v1.fs.write", json!({"path": "/a"})),
+        (
+            "v1.session.undo",
+            json!({"session_id": SESSION, "hunks": vec![1; 1001]}),
+        ),
     ];
     let all: Vec<String> = table
         .into_iter()
@@ -161,6 +165,7 @@ fn each_wrong_request_has_its_error() {
     rpc.invalid_argument: `offset`: invalid value: integer `-1`, expected u64
     rpc.invalid_argument: `format`: unknown variant `hex`, expected `text` or `base64`
     rpc.invalid_argument: `content`: it is missing
+    rpc.invalid_argument: `hunks`: at most 1000 hunks can be named
     "#);
 }
 

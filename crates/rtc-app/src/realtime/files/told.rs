@@ -6,7 +6,7 @@ use rtc_wire::rpc::RpcError;
 use serde_json::json;
 
 /// The error with its stable code; which one it was exactly goes along for programs.
-pub(super) fn told(error: Error) -> RpcError {
+pub(in crate::realtime) fn told(error: Error) -> RpcError {
     let code = code(&error);
     RpcError {
         details: Some(json!({ "reason": error.code() })),
@@ -21,6 +21,7 @@ fn code(error: &Error) -> Code {
         | Error::InvalidPattern { .. }
         | Error::UnknownFileType { .. }
         | Error::PastReach { .. }
+        | Error::NoHunk { .. }
         | Error::PastEnd { .. } => Code::InvalidArgument,
         Error::RootMissing { .. }
         | Error::RootNotFolder { .. }
