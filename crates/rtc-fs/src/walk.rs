@@ -304,7 +304,9 @@ where
             &mut unreadable,
             self.walk.cancel,
         );
-        lock(self.unreadable).take_over(unreadable);
+        if unreadable.count > 0 {
+            lock(self.unreadable).take_over(unreadable);
+        }
         let folder = Folder {
             path: folder.path.clone(),
             rules,

@@ -214,6 +214,14 @@ mod tests {
         }
     }
 
+    /// One that tells and does not say that it would ends with an error.
+    #[test]
+    fn what_tells_its_hits_says_that_it_does() {
+        for (tool, tells) in [(handle(Grep), true), (handle(Find), true), (handle(Ls), false)] {
+            assert_eq!(tool.capabilities().streaming, tells, "{}", tool.describe().name);
+        }
+    }
+
     /// Each hit is waited for before the search goes on, so nothing here hangs on the time.
     #[tokio::test]
     async fn hits_are_told_while_a_search_goes_on_and_up_to_a_bound() {
