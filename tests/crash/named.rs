@@ -283,9 +283,9 @@ fn a_turn_passes_the_named_points() {
       0 before,  19 after: after a commit
       4 before,   4 after: at the mark of a call that begins
       4 before,   4 after: at the outcome of a call
-     47 before,  44 after: in the write of a file
+     37 before,  34 after: in the write of a file
       6 before,   9 after: after the rename, before the outcome
-     72 before,  72 after: in a script
+     60 before,  60 after: in a script
       2 before,   4 after: between result and next request
     ");
 }
