@@ -15,6 +15,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(target_os = "linux")]
+mod names;
+#[cfg(target_os = "linux")]
+mod odd_files;
+
 /// A project folder with a session that works in it.
 pub(crate) struct Workplace {
     pub(crate) folder: TempDir,
