@@ -8,6 +8,7 @@ mod render;
 mod sink;
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_matcher::LineTerminator;
 use grep_searcher::{BinaryDetection, MmapChoice, Searcher, SearcherBuilder};
@@ -269,9 +270,10 @@ impl<'a> Search<'a> {
 
     fn run(&self, walk: &Walk<'_>, permit: FilePermit<'_>) -> Result<GrepResult, Error> {
         let collector = Mutex::new(Collector::new(self.query.output, self.keep));
+        let is_full = AtomicBool::new(false);
         let totals = walk.run(|| {
             let (mut searcher, mut first) = (self.searcher(), vec![0; FIRST_BYTES]);
-            let collector = &collector;
+            let (collector, is_full) = (&collector, &is_full);
             move |entry: &WalkEntry, load: &Load<'_>| {
                 if entry.kind != WalkKind::File || !self.selects(walk, &entry.path) {
                     return;
@@ -280,13 +282,20 @@ impl<'a> Search<'a> {
                     lock(collector).skipped.refused += 1;
                     return;
                 }
-                let keep = lock(collector).keep_of(&entry.path);
+                // A lock for each file would be felt.
+                let keep = if is_full.load(Ordering::Relaxed) {
+                    lock(collector).keep_of(&entry.path)
+                } else {
+                    self.keep
+                };
                 let searched = self.search(walk, &mut searcher, &mut first, &entry.path, keep, load);
                 if keep > 0 && searched.hits.match_count > 0 {
                     self.tell_file(&entry.path, &searched.hits);
                 }
                 if searched.hits.match_count > 0 || searched.hits.binary {
-                    lock(collector).add(&entry.path, searched.hits);
+                    let mut collector = lock(collector);
+                    collector.add(&entry.path, searched.hits);
+                    is_full.store(collector.is_full(), Ordering::Relaxed);
                 }
                 if let Err(error) = searched.end {
                     lock(collector).give_up(&entry.path, &error);

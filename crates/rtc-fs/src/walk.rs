@@ -163,7 +163,7 @@ impl<'a> Walk<'a> {
             path: self.start.clone(),
             rules: self.outer_rules(&mut unreadable),
         };
-        let queue = Queue::new(start, self.threads);
+        let queue = Queue::new(start);
         let unreadable = Mutex::new(unreadable);
         let work = |load: &Load<'_>| {
             Worker {
@@ -270,7 +270,7 @@ where
             }
             match &mut taken.work {
                 Work::Folder(folder) => self.enter(folder),
-                Work::Names(folder, names) => self.go_through(folder, names),
+                Work::Names(folder, names) => self.go_through(folder, std::mem::take(names)),
             }
         }
     }
@@ -325,16 +325,20 @@ where
     }
 
     /// Shows what is not left out of a folder; the folders in it are left to be read.
-    fn go_through(&mut self, folder: &Folder, names: &[Name]) {
+    fn go_through(&mut self, folder: &Folder, mut names: Vec<Name>) {
         let mut folders = Vec::new();
         let mut text = folder.path.relative().to_owned();
         if !text.is_empty() {
             text.push('/');
         }
         let base = text.len();
-        for name in names {
+        while let Some(name) = names.pop() {
             if self.walk.cancel.is_cancelled() {
                 return;
+            }
+            if !names.is_empty() && self.queue.is_hungry() {
+                let half = names.split_off(names.len() / 2);
+                self.queue.add_names(folder.clone(), half);
             }
             let is_folder = name.kind == WalkKind::Folder;
             text.truncate(base);

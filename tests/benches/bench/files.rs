@@ -67,7 +67,7 @@ pub(crate) fn inputs(effort: Effort) -> String {
 
 /// Runs it all. The folders are made in `folder` and stay there.
 pub(crate) fn measure(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
-    let mut figures = Vec::new();
+    let mut figures = large_files(folder, effort)?;
     let names = [
         (
             ["grep_small", "rg_small", "grep_small_ratio"],
@@ -111,7 +111,6 @@ pub(crate) fn measure(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
             figures.push(first_told(&project, effort)?);
         }
     }
-    figures.extend(large_files(folder, effort)?);
     figures.push(listing(folder, effort)?);
     figures.extend(edits(folder, effort)?);
     Ok(figures)
@@ -296,6 +295,13 @@ fn first_told(project: &Project, effort: Effort) -> Result<Figure> {
 fn large_files(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
     let tree = Tree::of_large_files(folder, effort.large)?;
     let project = Project::open(tree.root())?;
+    // Before anything else: what was once needed is used again.
+    let before = memory("VmRSS")?;
+    fs::write("/proc/self/clear_refs", "5").context("the peak of memory cannot be reset")?;
+    rtc_fs::grep(&project, &query(CONTEXT), &|_| true, &CancellationToken::new())?;
+    let more = memory("VmHWM")?.saturating_sub(before);
+    let what = "grep: memory more at its peak, the same";
+    let peak = Figure::one("grep_logs_memory", what, Unit::Megabytes, more as f64 / 1e6);
     let mut figures = pairs(
         effort.pairs.div_ceil(4),
         ["grep_logs", "rg_logs", "grep_logs_ratio"],
@@ -307,17 +313,7 @@ fn large_files(folder: &Path, effort: Effort) -> Result<Vec<Figure>> {
         || grep_here(&project, CONTEXT),
         || rg(tree.root(), CONTEXT),
     )?;
-    let before = memory("VmRSS")?;
-    fs::write("/proc/self/clear_refs", "5").context("the peak of memory cannot be reset")?;
-    rtc_fs::grep(&project, &query(CONTEXT), &|_| true, &CancellationToken::new())?;
-    let more = memory("VmHWM")?.saturating_sub(before);
-    let what = "grep: memory more at its peak, the same";
-    figures.push(Figure::one(
-        "grep_logs_memory",
-        what,
-        Unit::Megabytes,
-        more as f64 / 1e6,
-    ));
+    figures.push(peak);
 
     let path = VPath::parse(&tree::large_name(0))?;
     let lines = i64::try_from(tree::large_lines(effort.large.1))?;

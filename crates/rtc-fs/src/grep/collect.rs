@@ -34,9 +34,14 @@ impl Collector {
         }
     }
 
+    /// Whether there is enough for the page, should nothing come before it.
+    pub(crate) fn is_full(&self) -> bool {
+        self.kept_items >= self.keep
+    }
+
     /// How many lines of the file `path` could still be on the page.
     pub(crate) fn keep_of(&self, path: &VPath) -> usize {
-        let full = self.kept_items >= self.keep;
+        let full = self.is_full();
         let behind = self.kept.last_key_value().is_some_and(|(last, _)| path > last);
         if full && behind { 0 } else { self.keep }
     }

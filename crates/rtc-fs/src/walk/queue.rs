@@ -1,5 +1,6 @@
 //! What a walk still has to do, shared by its threads.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::listing::Name;
@@ -32,19 +33,19 @@ struct State {
 pub(super) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
-    threads: usize,
+    waiting: AtomicUsize,
 }
 
 impl Queue {
-    /// A queue with one folder, for up to so many threads.
-    pub(super) fn new(start: Folder, threads: usize) -> Self {
+    /// A queue with one folder.
+    pub(super) fn new(start: Folder) -> Self {
         Self {
             state: Mutex::new(State {
                 folders: vec![start],
                 ..State::default()
             }),
             changed: Condvar::new(),
-            threads,
+            waiting: AtomicUsize::new(0),
         }
     }
 
@@ -52,31 +53,36 @@ impl Queue {
     pub(super) fn take(&self) -> Option<Taken<'_>> {
         let mut state = lock(&self.state);
         loop {
-            if let Some(work) = self.next(&mut state) {
+            if let Some(work) = Self::next(&mut state) {
                 state.busy += 1;
                 return Some(Taken { queue: self, work });
             }
             if state.busy == 0 {
                 return None;
             }
+            self.waiting.fetch_add(1, Ordering::Relaxed);
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Large shares first and small ones at the end, so that all threads end together.
-    fn next(&self, state: &mut State) -> Option<Work> {
+    fn next(state: &mut State) -> Option<Work> {
         let Some((folder, names)) = state.names.last_mut() else {
             return state.folders.pop().map(Work::Folder);
         };
-        let share = (names.len() / (2 * self.threads)).clamp(1, MAX_TAKEN);
-        if share < names.len() {
-            let taken = names.split_off(names.len() - share);
+        if names.len() > MAX_TAKEN {
+            let taken = names.split_off(names.len() - MAX_TAKEN);
             return Some(Work::Names(folder.clone(), taken));
         }
         state
             .names
             .pop()
             .map(|(folder, names)| Work::Names(folder, names))
+    }
+
+    /// Whether a thread waits for work: who has names left then gives some back.
+    pub(super) fn is_hungry(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 
     /// Adds the names of a folder.
