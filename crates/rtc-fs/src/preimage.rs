@@ -193,7 +193,7 @@ impl PreImage {
     }
 
     /// What was there before, without the content after; `None` if too little was kept for that.
-    pub fn old(&self) -> Option<Content> {
+    pub fn content_before(&self) -> Option<Content> {
         match (self.before, &self.kept) {
             (There::Nothing, _) => Some(Content::Nothing),
             (There::Folder, _) => Some(Content::Folder),
@@ -203,7 +203,7 @@ impl PreImage {
     }
 
     /// What the change left; `None` if too little was kept for that.
-    pub fn new(&self) -> Option<Content> {
+    pub fn content_after(&self) -> Option<Content> {
         match self.after {
             There::Nothing => Some(Content::Nothing),
             There::Folder => Some(Content::Folder),

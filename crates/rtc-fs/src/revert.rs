@@ -94,7 +94,7 @@ impl Difference {
             diff: None,
             hunks: 0,
         };
-        let texts = first.old().zip(last.new());
+        let texts = first.content_before().zip(last.content_after());
         if let Some((old, new)) = texts.and_then(|(old, new)| Some((text(&old)?, text(&new)?)))
             && let Some(compared) = Compared::of_bounded(&old, &new)
         {
@@ -108,8 +108,8 @@ impl Difference {
 
 impl ThreeWay {
     fn of(first: &PreImage, last: &PreImage, now: &Content) -> Self {
-        let old = first.old().as_ref().and_then(text);
-        let new = last.new().as_ref().and_then(text);
+        let old = first.content_before().as_ref().and_then(text);
+        let new = last.content_after().as_ref().and_then(text);
         let texts = (old.as_deref(), new.as_deref(), text(now));
         let changed = match texts {
             (Some(old), Some(new), _) => Some(diff::of_texts(&first.path, old, new)),
@@ -178,8 +178,8 @@ impl Project {
         let path = &first.path;
         if let Extent::Hunks(hunks) = extent {
             let texts = (
-                first.old().as_ref().and_then(text),
-                last.new().as_ref().and_then(text),
+                first.content_before().as_ref().and_then(text),
+                last.content_after().as_ref().and_then(text),
             );
             let (Some(old), Some(new)) = texts else {
                 return Ok(refused(first, last, &self.content(path, cancel)?));

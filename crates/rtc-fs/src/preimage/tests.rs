@@ -105,13 +105,19 @@ fn both_sides_of_a_change_are_known_from_what_is_kept() {
         (b"\xff\0", b"\xff\0\n"),
     ] {
         let image = image(Some(before), after);
-        assert_eq!((image.old(), image.new()), (file(before), file(after)));
+        assert_eq!(
+            (image.content_before(), image.content_after()),
+            (file(before), file(after))
+        );
     }
     let image = image(None, b"x");
-    assert_eq!((image.old(), image.new()), (Some(Content::Nothing), file(b"x")));
+    assert_eq!(
+        (image.content_before(), image.content_after()),
+        (Some(Content::Nothing), file(b"x"))
+    );
     let kinds: Vec<_> = all_kinds()
         .iter()
-        .map(|image| (image.old().is_some(), image.new().is_some()))
+        .map(|image| (image.content_before().is_some(), image.content_after().is_some()))
         .collect();
     let both = (true, true);
     assert_eq!(kinds, [both, both, (false, false), both, both, both]);

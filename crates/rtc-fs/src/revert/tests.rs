@@ -163,10 +163,13 @@ fn tree(root: &Path) -> Vec<String> {
     found
 }
 
+/// A change of the place.
+type Changing = fn(&mut Place);
+
 /// Whatever was done, its undo leads back to the byte, the undo of that forward, and so on.
 #[test]
 fn every_kind_of_change_goes_back_and_forth() {
-    let table: &[(&str, fn(&mut Place))] = &[
+    let table: &[(&str, Changing)] = &[
         ("an edit", |place| place.edit("/a.txt", "two", "2")),
         ("a write", |place| place.write("/a.txt", "other\n")),
         ("several of one file", |place| {
