@@ -177,7 +177,7 @@ impl Watch {
                 };
                 changed.push(Changed {
                     project,
-                    path: watched.path.child(&name),
+                    path: watched.path.child(name),
                     happened,
                 });
             }

@@ -76,7 +76,9 @@ impl Place {
             self.kept.push(image);
             Ok(())
         };
-        self.project.remove(&gathered, "call", keep, &self.cancel).unwrap();
+        self.project
+            .remove(&gathered, "call", keep, &self.cancel)
+            .unwrap();
     }
 
     fn rename(&mut self, from: &str, to: &str) {

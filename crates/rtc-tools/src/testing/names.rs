@@ -26,7 +26,8 @@ fn names() -> Vec<(Vec<u8>, String, bool)> {
         ("caf\u{e9}.txt".as_bytes(), "caf\u{e9}.txt", true),
         // They only look like the spelling of another one.
         (br"two\u{a}lines", r"two\u{5c}u{a}lines", true),
-        (br"two\u{5c}u{a}lines", r"two\u{5c}u{5c}u{a}lines", true),
+        // What is left of braces is an alternation of the glob.
+        (br"two\u{5c}u{a}lines", r"two\u{5c}u{5c}u{a}lines", false),
         (br"caf\x{e9}.txt", r"caf\u{5c}x{e9}.txt", true),
         // Joiners stay: names are written with them.
         (
@@ -58,7 +59,6 @@ fn odd() -> Odd {
     let here = workplace(&[]);
     let names = names();
     let folder = here.folder.path().join("d\u{202e}\n");
-    #[expect(clippy::disallowed_methods, reason = "tests lay out their own folders")]
     std::fs::create_dir(&folder).unwrap();
     let odd = Odd { here, names };
     for (number, (name, ..)) in odd.names.iter().enumerate() {
@@ -165,7 +165,7 @@ async fn each_tool_shows_a_name_in_one_way_and_reaches_it_so() {
     let missing = here
         .text(
             &handle(Read),
-            json!({"path": format!(r"{FOLDER}/no\u{202e}ne/x")}),
+            json!({"path": format!(r"{FOLDER}/no\u{{202e}}ne/x")}),
         )
         .await;
     assert_eq!(

@@ -25,7 +25,10 @@ fn odd() -> (Workplace, UnixListener, Vec<&'static str>) {
         makedev(1, 5),
     ) {
         Ok(()) => names.push("zero"),
-        #[expect(clippy::print_stderr, reason = "a part of the test that is left out is told")]
+        #[expect(
+            clippy::disallowed_macros,
+            reason = "a part of the test that is left out is told"
+        )]
         Err(error) => eprintln!("SKIPPED the device: it cannot be made here ({error})"),
     }
     (here, socket, names)
@@ -172,11 +175,11 @@ async fn a_time_in_the_future_changes_nothing() {
 
 #[tokio::test]
 async fn what_may_not_be_read_any_more_says_so_and_stays() {
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::fs::PermissionsExt;
 
     let here = workplace(&[("a.txt", "one\n"), ("d/x", "two\n")]);
     if rustix::process::geteuid().is_root() {
-        #[expect(clippy::print_stderr, reason = "a test that is left out is told")]
+        #[expect(clippy::disallowed_macros, reason = "a test that is left out is told")]
         {
             eprintln!("SKIPPED: the system denies nothing to root");
         }
@@ -185,7 +188,6 @@ async fn what_may_not_be_read_any_more_says_so_and_stays() {
     for path in ["/a.txt", "/d/x"] {
         here.text(&handle(Read), json!({"path": path})).await;
     }
-    #[expect(clippy::disallowed_methods, reason = "tests lay out their own folders")]
     let mode = |path: &str, mode: u32| {
         std::fs::set_permissions(here.folder.path().join(path), PermissionsExt::from_mode(mode)).unwrap();
     };
