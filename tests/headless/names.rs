@@ -55,14 +55,12 @@ fn what_cannot_be_opened_is_told_in_the_words_of_the_tool() {
     ");
 }
 
-/// A name that is no Unicode cannot be read by anybody, so this needs no missing right.
+/// A file of rules that is too large is read for nobody, so this needs no missing right.
 #[test]
 fn what_could_not_be_read_stands_in_the_answer() {
-    use std::os::unix::ffi::OsStrExt as _;
-
     let place = project(&[("a.txt", "one\n")]);
-    let strange = place.root().join(std::ffi::OsStr::from_bytes(b"caf\xe9.txt"));
-    std::fs::write(strange, "colour\n").expect("a file is written");
+    let rules = "rule\n".repeat(300_000);
+    std::fs::write(place.root().join(".gitignore"), rules).expect("a file is written");
     let requests = [
         "search for colour",
         "count colour",
@@ -80,14 +78,14 @@ fn what_could_not_be_read_stands_in_the_answer() {
     });
     insta::assert_snapshot!(told.join(""), @"
     “colour” does not occur in the whole project, as far as I could see.
-    [1 path could not be read: /caf�.txt]
+    [1 path could not be read: /.gitignore]
     “colour” does not occur in the whole project, as far as I could see.
-    [1 path could not be read: /caf�.txt]
+    [1 path could not be read: /.gitignore]
     “colour” does not occur in the whole project, as far as I could see, so I changed nothing.
-    [1 path could not be read: /caf�.txt]
+    [1 path could not be read: /.gitignore]
     No file in the whole project contains “colour”, as far as I could see.
-    [1 path could not be read: /caf�.txt]
+    [1 path could not be read: /.gitignore]
     整个项目中没有找到“colour”。
-    [1 path could not be read: /caf�.txt]
+    [1 path could not be read: /.gitignore]
     ");
 }

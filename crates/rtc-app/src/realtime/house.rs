@@ -13,10 +13,14 @@ use super::files::{blocking, told};
 /// How often it is looked after.
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How long a failure is kept back: at the end of the program everything fails, and then nothing goes on to tell it.
+const TELL_AFTER: Duration = Duration::from_millis(500);
+
 impl Realtime {
     /// Brings undos to their end that were cut short, and from then on lets go what is kept for too long.
     pub(crate) async fn keep_house(self: Arc<Self>) {
         if let Err(error) = self.finish_undos().await {
+            tokio::time::sleep(TELL_AFTER).await;
             tracing::warn!(
                 error = error.message,
                 "an undo that was cut short is not brought to its end"
@@ -25,7 +29,10 @@ impl Realtime {
         loop {
             match self.sweep().await {
                 Ok(left) => tracing::debug!(left, "bytes are kept for an undo"),
-                Err(error) => tracing::warn!(error = error.message, "what is kept for an undo is not swept"),
+                Err(error) => {
+                    tokio::time::sleep(TELL_AFTER).await;
+                    tracing::warn!(error = error.message, "what is kept for an undo is not swept");
+                }
             }
             tokio::time::sleep(EVERY).await;
         }
