@@ -176,6 +176,14 @@ fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
                     return wrong(keyword);
                 }
             }
+            "maxItems"
+                if value
+                    .as_array()
+                    .is_some_and(|items| items.len() as u64 > its.as_u64().unwrap()) =>
+            {
+                return Err("maxItems".into());
+            }
+            "maxItems" => {}
             "additionalProperties" if its == &Value::Bool(false) => {
                 let known = &keywords["properties"];
                 if value
